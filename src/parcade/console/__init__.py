@@ -1,0 +1,1 @@
+"""ROOM 1: buttons in, picture and memory out."""

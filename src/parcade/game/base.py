@@ -1,0 +1,79 @@
+"""What a title is: a memory's meaning, rewards and endings, as data and pure functions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from parcade.console.base import Console, Memory
+
+State = TypeVar("State")
+Progress = TypeVar("Progress")
+Features = npt.NDArray[np.float32]
+FIRST_HELD_OUT_SEED = 1 << 31  # env seeds from here on are kept for evaluation and never trained on
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A named button mask: the buttons held for the whole step, by name."""
+
+    name: str
+    buttons: tuple[str, ...] = ()
+
+
+class Game(ABC, Generic[State, Progress]):
+    """The meaning of one title; holds no console and no episode.
+
+    A title fills the class attributes and the abstract methods. ``State`` is a small frozen record read from
+    memory after each step, ``Progress`` a plain serialisable record of the episode (a dict of ints, floats,
+    lists and strings), changed only by ``reward``.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    system: ClassVar[str]  # "gb" or "gba": which consoles can play it
+    builtin_rom: ClassVar[str | None] = None  # file name in parcade.roms
+    known_sha1: ClassVar[Mapping[str, str]] = {}  # SHA-1 -> revision, for the user's own ROM
+    actions: ClassVar[tuple[Action, ...]]
+    feature_names: ClassVar[tuple[str, ...]]
+    metric_names: ClassVar[tuple[str, ...]]
+    reward_weights: ClassVar[Mapping[str, float]]  # the named parts and their default weights
+    frame_skip: ClassVar[int] = 6
+    max_steps: ClassVar[int] = 10_000
+    training: ClassVar[Mapping[str, Any]] = {}  # settings that suit this title, below the user's own
+
+    def start(self, console: Console, seed: int) -> None:
+        """Bring a console to the first moment of control of the episode ``seed``.
+
+        The default presses nothing: the env has loaded a save state or has just switched the console on.
+        What follows may depend on ``seed`` only, never on what the console did before.
+        """
+
+    @abstractmethod
+    def read(self, memory: Memory) -> State:
+        """Return what memory means now."""
+
+    @abstractmethod
+    def begin(self, state: State) -> Progress:
+        """Return the record of an episode that starts in ``state``."""
+
+    @abstractmethod
+    def reward(self, progress: Progress, before: State, after: State) -> dict[str, float]:
+        """Return the named parts that happened (unweighted, absent = 0), and note them in ``progress``."""
+
+    @abstractmethod
+    def over(self, state: State, progress: Progress) -> bool:
+        """Whether the episode has ended by the game's own rules."""
+
+    @abstractmethod
+    def features(self, state: State, progress: Progress, out: Features) -> None:
+        """Write the feature vector into ``out``, about -1 to 1 each."""
+
+    @abstractmethod
+    def metrics(self, progress: Progress, state: State) -> dict[str, float]:
+        """Return what curves are drawn of, keyed by ``metric_names``; ``success`` is 0 or 1."""

@@ -1,0 +1,33 @@
+"""Every title Parcade knows, by name; a title's module is imported only when it is asked for."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from parcade.errors import SettingsError, did_you_mean
+from parcade.game.base import Game
+
+_TITLES = {
+    "lantern": "parcade.game.lantern:Lantern",
+}
+
+
+def title_names() -> tuple[str, ...]:
+    """Return the names of all titles."""
+    return tuple(_TITLES)
+
+
+def find_title(name: str) -> Game[Any, Any]:
+    """Return the title ``name``; ``module:Class`` loads a title of the user's own."""
+    target = _TITLES.get(name, name if ":" in name else None)
+    if target is None:
+        known = ", ".join(_TITLES)
+        raise SettingsError(f"game {name!r} is not known{did_you_mean(name, _TITLES)}; known games: {known}")
+    module_name, _, class_name = target.partition(":")
+    try:
+        game_class = getattr(import_module(module_name), class_name)
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"game {name!r} cannot be loaded: {error}") from None
+    game: Game[Any, Any] = game_class()
+    return game
