@@ -1,0 +1,292 @@
+"""Game Boy Advance (and Game Boy) through mGBA, with a guard for each hazard of its bindings; see docs/mgba.md.
+
+Straight on the library: the bindings' own ``Core`` class registers callbacks whose pointers it never sets.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+import weakref
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from parcade.console.base import AddressError, Screen, check_frames, check_range
+from parcade.console.mgba_state import pack, unpack
+from parcade.console.rom import Rom
+from parcade.errors import MissingExtraError, RomError, SaveStateError
+
+try:
+    from mgba._pylib import ffi, lib
+except ImportError as error:  # no wheel for this Python, or libmgba is not on the machine
+    ffi = lib = None
+    _missing = str(error)
+
+GBA_BUTTONS = ("a", "b", "select", "start", "right", "left", "up", "down", "r", "l")  # bits of KEYINPUT
+GB_BUTTONS = ("right", "left", "up", "down", "a", "b", "select", "start")  # as in parcade.console.gameboy
+RTC_EPOCH_S = 1_000_000_000  # what a cartridge clock shows at power-on: 2001-09-09 01:46:40
+_NO_FRAME = 1 << 30  # a frameskip never reached: nothing is drawn
+_EMPTY_SAVE = 0xFF
+_REGIONS = {2: 0x02000000, 3: 0x03000000, 5: 0x05000000, 6: 0x06000000, 7: 0x07000000, 8: 0x08000000}
+_RAM = (2, 3)  # work RAM: written in place; palette, VRAM and OAM are written through mGBA, which redraws
+_GB_WORK_RAM = 12
+_lock = threading.Lock()
+_silence: list[Any] = []  # the process's one logger and its filter, kept alive for ever
+_cartridges: weakref.WeakValueDictionary[str, _Cartridge] = weakref.WeakValueDictionary()
+
+
+class _Cartridge:
+    """A ROM as an unlinked file: every core maps it privately, the pages are shared until written.
+
+    mGBA writes a cartridge's clock port into the ROM's own memory, so cores must not share plain bytes.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        with tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else open(os.memfd_create("rom"), "wb") as file:
+            file.write(data)
+            file.flush()
+            self.fd = os.dup(file.fileno())
+        self.power_on = b""
+
+    def __del__(self) -> None:
+        os.close(self.fd)
+
+
+def _cartridge(rom: Rom) -> _Cartridge:
+    with _lock:
+        cartridge = _cartridges.get(rom.sha1)
+        if cartridge is None:
+            cartridge = _cartridges[rom.sha1] = _Cartridge(rom.data)
+        return cartridge
+
+
+def _silence_log() -> None:
+    """Install, once per process, a logger whose filter passes no level: no line reaches Python."""
+    with _lock:
+        if not _silence:
+            log_filter = ffi.new("struct mLogFilter *")
+            lib.mLogFilterInit(log_filter)
+            logger = ffi.new("struct mLogger *", {"filter": log_filter})
+            _silence.extend((log_filter, logger))
+            lib.mLogSetDefaultLogger(logger)
+
+
+def _free(core: Any) -> None:
+    lib.mCoreConfigDeinit(ffi.addressof(core.config))
+    core.deinit(core)
+
+
+class _MgbaConsole:
+    """What both machines share; a subclass names its platform and its memory."""
+
+    buttons: tuple[str, ...]
+    screen_shape: tuple[int, int, int]
+    _platform: str
+    _board: str
+    _unwritten: int  # bytes at the start of a raw state in which mGBA leaves gaps
+
+    def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
+        if lib is None:
+            raise MissingExtraError(
+                f"mGBA cannot be loaded ({_missing}); on Debian: apt install libmgba0.10, then pip install mgba==0.10.2 "
+                "(CPython 3.10 or 3.11, Linux x86_64); elsewhere: pip install parcade[retro]"
+            )
+        _silence_log()
+        self._cartridge = _cartridge(rom)
+        core = lib.mCoreCreate(getattr(lib, self._platform))
+        if core == ffi.NULL or not core.init(core):
+            raise RomError(f"{rom.name}: libmgba was built without this console")
+        lib.mCoreInitConfig(core, ffi.NULL)
+        self._core: Any = ffi.gc(core, _free)
+        self._configure(core)
+        # The core owns the file from here on and closes it; no Python VFile object that would close it again.
+        if not core.loadROM(core, lib.VFileFromFD(os.dup(self._cartridge.fd))):
+            raise RomError(f"{rom.name}: mGBA refuses this ROM")
+        # No save file is ever attached: the core then keeps the save memory in private anonymous memory.
+        core.rtc.override = lib.RTC_FAKE_EPOCH  # start + emulated frames; never the host's clock
+        core.rtc.value = 1000 * _as_local(rtc_epoch_s)
+        height, width, _ = self.screen_shape
+        self._video_buffer: Any = ffi.new("uint32_t[]", height * width)  # the core keeps a bare pointer to it
+        core.setVideoBuffer(core, self._video_buffer, width)
+        core.reset(core)  # the only reset: it moves the work RAM, and views of it would dangle
+        self._screen: Screen = np.frombuffer(ffi.buffer(self._video_buffer), np.uint8).reshape(self.screen_shape)
+        self._video: Any = ffi.addressof(ffi.cast(self._board, core.board).video)
+        self._run_frame, self._set_keys = core.runFrame, core.setKeys
+        self._state: Any = ffi.new("unsigned char[]", core.stateSize(core))
+        self._gaps: Any = ffi.buffer(self._state, min(self._unwritten, len(self._state)))
+        self._zeros = bytes(len(self._gaps))
+        self._map_memory()
+        if not self._cartridge.power_on:
+            self._cartridge.power_on = self.save()
+
+    def _configure(self, core: Any) -> None:
+        """Set what must be known before the ROM is loaded."""
+
+    def _map_memory(self) -> None:
+        """Take the views that ``read`` hands out."""
+        raise NotImplementedError
+
+    def _block(self, block: int) -> memoryview:
+        """Return a memory block in place; the core lives at least as long as the view."""
+        size = ffi.new("size_t *")
+        pointer = self._core.getMemoryBlock(self._core, block, size)
+        return memoryview(ffi.buffer(ffi.gc(pointer, partial(_keep_until_now, self._core)), size[0]))
+
+    def _keys(self, held: int) -> int:
+        return held
+
+    def advance(self, held: int, frames: int, draw: bool = True) -> None:
+        """Hold the mask for ``frames`` frames; only the last is drawn, if any."""
+        check_frames(frames)
+        core, video, run_frame = self._opened(), self._video, self._run_frame
+        video.frameskip = video.frameskipCounter = frames - 1 if draw else _NO_FRAME
+        self._set_keys(core, self._keys(held))  # every time: a loaded state leaves the keys as they were
+        for _ in range(frames):
+            run_frame(core)
+
+    def screen(self) -> Screen:
+        """Live view, red green blue and a byte without meaning; black after ``load`` until a frame is drawn."""
+        return self._screen
+
+    def save(self) -> bytes:
+        """Return mGBA's raw state, followed by the save memory if the game has written any."""
+        core = self._opened()
+        self._gaps[:] = self._zeros
+        core.saveState(core, self._state)
+        raw, save_memory = bytes(ffi.buffer(self._state)), self.save_memory()
+        return pack(raw, save_memory) if save_memory.count(_EMPTY_SAVE) != len(save_memory) else raw
+
+    def load(self, save_state: bytes) -> None:
+        """Take what ``save`` returned, or a state file (plain or PNG) written by mGBA 0.10 itself."""
+        core = self._opened()
+        raw, save_memory = unpack(save_state, len(self._state))
+        ffi.memmove(self._state, raw, len(raw))
+        if not core.loadState(core, self._state):
+            raise SaveStateError(
+                f"mGBA refuses the save state ({len(save_state)} bytes): it is damaged or of another game; "
+                "make one with the same ROM and mGBA 0.10"
+            )
+        size = self._save_memory_size()
+        if size:
+            filled = save_memory[:size].ljust(size, bytes([_EMPTY_SAVE]))
+            core.savedataRestore(core, filled, size, True)
+        self._screen.fill(0)  # not the last picture of another episode
+        core.setVideoBuffer(core, self._video_buffer, self.screen_shape[1])  # every line is drawn again
+
+    def reset(self) -> None:
+        """Power on again, with empty save memory; the core and all views stay."""
+        self.load(self._cartridge.power_on)
+
+    def save_memory(self) -> bytes:
+        """Return the cartridge's flash, EEPROM or battery RAM; empty as long as the game has not touched it."""
+        core, pointer = self._opened(), ffi.new("void **")
+        size = core.savedataClone(core, pointer)
+        if not size or pointer[0] == ffi.NULL:
+            return b""
+        try:
+            return bytes(ffi.buffer(pointer[0], size))
+        finally:
+            lib.free(pointer[0])
+
+    def _save_memory_size(self) -> int:
+        return len(self.save_memory())
+
+    def close(self) -> None:
+        """Let the core go (at once, or with the last view of its memory); twice is fine."""
+        self._core = None
+
+    def _opened(self) -> Any:
+        if self._core is None:
+            raise ValueError("the console is closed")
+        return self._core
+
+
+def _keep_until_now(core: Any, pointer: Any) -> None:
+    """Destructor of a block's pointer: all it does is hold the core until the last view is gone."""
+
+
+def _as_local(epoch_s: int) -> int:
+    """Return the time at which a local clock shows what a UTC clock shows at ``epoch_s``: mGBA asks localtime."""
+    return int(time.mktime((*time.gmtime(epoch_s)[:8], -1)))
+
+
+class GameBoyAdvance(_MgbaConsole):
+    """A Game Boy Advance with a cartridge inside; see ``Console`` for the contract."""
+
+    buttons = GBA_BUTTONS
+    screen_shape = (160, 240, 4)
+    _platform, _board, _unwritten = "mPLATFORM_GBA", "struct GBA *", 0x800
+
+    def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
+        if rom.system != "gba":
+            raise RomError(f"{rom.name} is no Game Boy Advance ROM (byte 0xB2 is not 0x96); give a .gba file")
+        super().__init__(rom, rtc_epoch_s)
+
+    def _map_memory(self) -> None:
+        self._writable = {block: self._block(block) for block in _REGIONS}
+        self._views = {block: view.toreadonly() for block, view in self._writable.items()}
+
+    def read(self, address: int, length: int) -> memoryview:
+        """Return EWRAM, IWRAM, palette, VRAM, OAM or ROM in place; the view shows later changes too."""
+        view = self._views.get(address >> 24)
+        offset = address & 0xFFFFFF
+        if view is None or length < 0 or offset + length > len(view):
+            raise AddressError(f"gba: {length} bytes at {address:#x} lie outside the console's memory")
+        self._opened()
+        return view[offset : offset + length]
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write RAM, palette, VRAM or OAM; the ROM is refused."""
+        core, block, offset = self._opened(), address >> 24, address & 0xFFFFFF
+        view = self._writable.get(block) if block != 8 else None
+        if view is None or offset + len(data) > len(view):
+            raise AddressError(f"gba: {len(data)} bytes at {address:#x} lie outside the console's writable memory")
+        if block in _RAM:
+            view[offset : offset + len(data)] = data
+            return
+        start, end = offset & ~1, (offset + len(data) + 1) & ~1  # video memory takes halfwords only
+        halves = bytearray(view[start:end])
+        halves[offset - start : offset - start + len(data)] = data
+        for at in range(0, end - start, 2):
+            core.rawWrite16(core, _REGIONS[block] + start + at, -1, halves[at] | halves[at + 1] << 8)
+
+
+class MgbaGameBoy(_MgbaConsole):
+    """A Game Boy on mGBA's core: slower than PyBoy, but its states take microseconds. Buttons as ``GameBoy``."""
+
+    buttons = GB_BUTTONS
+    screen_shape = (144, 160, 4)
+    _platform, _board, _unwritten = "mPLATFORM_GB", "struct GB *", 1 << 20
+
+    def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
+        if rom.system != "gb":
+            raise RomError(f"{rom.name} is no Game Boy ROM (its header checksum is wrong); give a .gb or .gbc file")
+        super().__init__(rom, rtc_epoch_s)
+
+    def _configure(self, core: Any) -> None:
+        lib.mCoreConfigSetIntValue(ffi.addressof(core.config), b"sgb.borders", 0)  # else Super games draw 256x224
+
+    def _keys(self, held: int) -> int:
+        return (held & 0x0F) << 4 | held >> 4 & 0x0F
+
+    def _map_memory(self) -> None:
+        self._work_ram = self._block(_GB_WORK_RAM)[:0x1000]  # the first bank, the only one never switched
+
+    def read(self, address: int, length: int) -> bytes | memoryview:
+        """Return memory as the CPU sees it; in place for 0xC000-0xCFFF."""
+        core = self._opened()
+        if 0xC000 <= address and 0 <= length and address + length <= 0xD000:
+            return self._work_ram[address - 0xC000 : address - 0xC000 + length].toreadonly()
+        check_range(address, length, ((0x0000, 0x10000),), "mgba gameboy")
+        return bytes(core.rawRead8(core, at, -1) for at in range(address, address + length))
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write RAM or registers; the ROM area is refused (a write there would switch banks)."""
+        core = self._opened()
+        check_range(address, len(data), ((0x8000, 0x10000),), "mgba gameboy")
+        for at, byte in enumerate(data, address):
+            core.busWrite8(core, at, byte)

@@ -1,0 +1,79 @@
+"""mGBA's save-state files as bytes: raw, with extra blocks behind, or inside a PNG picture."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+from parcade.errors import SaveStateError
+
+SAVE_MEMORY = 2  # mGBA's tag of the block that holds the cartridge's save memory
+_HEADER = struct.Struct("<IiQ")  # tag, size, offset from the start of the file; a zero tag ends the list
+_PNG = b"\x89PNG\r\n\x1a\n"
+
+
+def pack(raw: bytes, save_memory: bytes) -> bytes:
+    """Return a state file mGBA itself reads: the raw state, then the save memory, which a raw state leaves out."""
+    offset = len(raw) + 2 * _HEADER.size
+    return b"".join((raw, _HEADER.pack(SAVE_MEMORY, len(save_memory), offset), bytes(_HEADER.size), save_memory))
+
+
+def unpack(save_state: bytes, raw_size: int) -> tuple[bytes, bytes]:
+    """Return the raw state and the save memory (empty if there is none) of a state file; SaveStateError if damaged."""
+    if save_state.startswith(_PNG):
+        raw, blocks = _unpack_png(save_state, raw_size)
+    else:
+        raw, blocks = save_state[:raw_size], _blocks(save_state, raw_size)
+    if len(raw) != raw_size:
+        raise SaveStateError(f"the save state has {len(raw)} bytes, an mGBA state of this console has {raw_size}")
+    return raw, blocks.get(SAVE_MEMORY, b"")
+
+
+def _blocks(save_state: bytes, at: int) -> dict[int, bytes]:
+    blocks: dict[int, bytes] = {}
+    while at < len(save_state):
+        if at + _HEADER.size > len(save_state):
+            raise SaveStateError(f"the save state ({len(save_state)} bytes) ends inside a block header at {at}")
+        tag, size, offset = _HEADER.unpack_from(save_state, at)
+        if tag == 0:
+            break
+        if size < 0 or offset + size > len(save_state):
+            raise SaveStateError(
+                f"the save state ({len(save_state)} bytes) is cut short: block {tag} wants {size} bytes at {offset}"
+            )
+        blocks[tag] = save_state[offset : offset + size]
+        at += _HEADER.size
+    return blocks
+
+
+def _unpack_png(picture: bytes, raw_size: int) -> tuple[bytes, dict[int, bytes]]:
+    raw, blocks = b"", {}
+    for kind, data in _chunks(picture):
+        if kind == b"gbAs":
+            raw = _inflate(data, raw_size)
+        elif kind == b"gbAx" and len(data) >= 8:
+            tag, size = struct.unpack_from("<II", data)
+            blocks[tag] = _inflate(data[8:], size)
+    if not raw:
+        raise SaveStateError("the PNG file holds no mGBA state (no gbAs chunk); it is only a picture")
+    return raw, blocks
+
+
+def _chunks(picture: bytes) -> list[tuple[bytes, bytes]]:
+    chunks, at = [], len(_PNG)
+    while at < len(picture):
+        data = picture[at + 8 : at + 8 + int.from_bytes(picture[at : at + 4], "big")]
+        kind, end = picture[at + 4 : at + 8], at + 8 + len(data)
+        if zlib.crc32(kind + data).to_bytes(4, "big") != picture[end : end + 4]:
+            raise SaveStateError(f"the PNG save state is damaged: wrong checksum of the chunk at byte {at}")
+        chunks.append((kind, data))
+        at = end + 4
+    return chunks
+
+
+def _inflate(data: bytes, size: int) -> bytes:
+    """Decompress at most ``size`` bytes: a hostile file must not fill the memory."""
+    try:
+        return zlib.decompressobj().decompress(data, max(size, 1))
+    except zlib.error as error:
+        raise SaveStateError(f"the PNG save state is damaged: {error}") from None

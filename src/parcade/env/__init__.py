@@ -1,0 +1,1 @@
+"""ROOM 3: console + game -> gymnasium.Env; pixels."""

@@ -1,0 +1,126 @@
+"""Preprocessing of any Gymnasium env: skip, grey, resize, stack, clip; written in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import cv2
+import gymnasium as gym
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from parcade.env.slot import WHOLE, Rows, leaves, read_leaves, write_leaves
+from parcade.errors import EnvError
+
+Picture = npt.NDArray[np.uint8]
+
+
+class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
+    """An env whose observation is prepared for learning.
+
+    Pictures (uint8 Box of 2 or 3 axes, channels last) become (stack * channels, height, width). Other observations
+    pass unchanged. Rewards of the skipped frames are summed, then clipped. If the env can step without drawing
+    (``advance`` and ``observe``, as our CarRacing), only the frames that are looked at are drawn.
+    """
+
+    metric_names: tuple[str, ...] = ()
+
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        *,
+        frame_skip: int = 1,
+        frames_stack: int = 1,
+        grayscale: bool = False,
+        resize: tuple[int, int] | None = None,
+        reward_clip: float | None = None,
+        max_steps: int | None = None,
+    ) -> None:
+        super().__init__(env)
+        self._skip, self._grey, self._clip, self._max_steps = frame_skip, grayscale, reward_clip, max_steps
+        self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
+        self._is_picture = _is_picture(env.observation_space)
+        if (grayscale or resize or frames_stack > 1) and not self._is_picture:
+            raise EnvError(
+                f"grayscale, resize and frames_stack need a uint8 picture, but {env.spec and env.spec.id} "
+                f"observes {env.observation_space}"
+            )
+        if self._is_picture:
+            shape = env.observation_space.shape or ()
+            self._size = tuple(resize) if resize else (shape[0], shape[1])
+            channels = 1 if grayscale or len(shape) == 2 else shape[2]
+            self._stack = np.zeros((frames_stack, channels, *self._size), np.uint8)
+            stacked = (frames_stack * channels, *self._size)
+            self.observation_space = spaces.Box(0, 255, stacked, np.uint8)
+        self._action_shape = env.action_space.shape
+
+    def begin(self, seed: int | None, rows: Rows, options: dict[str, Any] | None = None) -> None:
+        """Reset and write the first observation; the stack is filled with it."""
+        observation, self.last_info = self.env.reset(seed=seed, options=options)
+        self._steps = 0
+        if self._is_picture:
+            self._stack[:] = self._prepare(observation)
+        self._write(observation, rows)
+
+    def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
+        """Take ``frame_skip`` frames with one action, write the last observation."""
+        total, terminated, truncated, observation = 0.0, False, False, None
+        lazy = self.env.unwrapped if self._lazy else None
+        for _ in range(self._skip):
+            if lazy is not None:
+                reward, terminated, truncated = lazy.advance(action)  # type: ignore[attr-defined]
+            else:
+                observation, reward, terminated, truncated, self.last_info = self.env.step(action)
+            total += float(reward)
+            if terminated or truncated:
+                break
+        if lazy is not None:
+            observation = lazy.observe()  # type: ignore[attr-defined]
+        self._steps += 1
+        if self._max_steps and self._steps >= self._max_steps and not terminated:
+            truncated = True
+        if self._is_picture:
+            self._stack[:-1] = self._stack[1:]
+            self._stack[-1] = self._prepare(observation)
+        self._write(observation, rows)
+        if self._clip is not None:
+            total = max(-self._clip, min(self._clip, total))
+        return total, bool(terminated), bool(truncated)
+
+    def _prepare(self, picture: Picture) -> Picture:
+        if self._grey and picture.ndim == 3 and picture.shape[2] == 3:
+            picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)  # type: ignore[assignment]
+        if picture.shape[:2] != self._size:
+            picture = cv2.resize(picture, self._size[::-1], interpolation=cv2.INTER_AREA)  # type: ignore[assignment]
+        return picture[None] if picture.ndim == 2 else picture.transpose(2, 0, 1)
+
+    def _write(self, observation: Any, rows: Rows) -> None:
+        if self._is_picture:
+            rows[WHOLE][...] = self._stack.reshape(self.observation_space.shape)  # type: ignore[arg-type]
+        else:
+            write_leaves(self.observation_space, observation, rows)
+
+    def episode_metrics(self) -> Sequence[float]:
+        """A foreign env has none."""
+        return ()
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Reset as any gymnasium.Env."""
+        rows = self._fresh_rows()
+        self.begin(seed, rows, options)
+        return read_leaves(self.observation_space, rows), self.last_info
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Step as any gymnasium.Env."""
+        rows = self._fresh_rows()
+        reward, terminated, truncated = self.advance(action, rows)
+        return read_leaves(self.observation_space, rows), reward, terminated, truncated, self.last_info
+
+    def _fresh_rows(self) -> dict[str, npt.NDArray[Any]]:
+        return {name: np.empty(shape, dtype) for name, (shape, dtype) in leaves(self.observation_space).items()}
+
+
+def _is_picture(space: spaces.Space[Any]) -> bool:
+    return isinstance(space, spaces.Box) and space.dtype == np.uint8 and len(space.shape) in (2, 3)

@@ -1,0 +1,199 @@
+"""CarRacing as Gymnasium plays it, drawn in a new way and only when looked at.
+
+`FastCarRacing` is the official env: physics, track generator, rewards and endings are its
+code or equal it to the last bit, so an episode of the same seed and actions is the same.
+Only the picture is drawn anew (`racing_view`), close to the original but not equal to it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import Box2D
+import gymnasium
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+from gymnasium.envs.box2d.car_racing import (
+    FPS,
+    PLAYFIELD,
+    STATE_H,
+    STATE_W,
+    CarRacing,
+    FrictionDetector,
+)
+from gymnasium.error import InvalidAction
+from gymnasium.utils import EzPickle
+
+from parcade.env.racing_car import FastCar
+from parcade.env.racing_view import View
+
+ENV_ID = "parcade/CarRacing-v3"
+MAX_EPISODE_STEPS = 1000  # as CarRacing-v3 is registered
+REWARD_THRESHOLD = 900
+
+Picture = npt.NDArray[np.uint8]
+
+
+def register() -> None:
+    """Make `gymnasium.make("parcade/CarRacing-v3")` work; calling it again changes nothing."""
+    if ENV_ID not in gymnasium.registry:
+        gymnasium.register(
+            ENV_ID,
+            entry_point="parcade.env.racing:FastCarRacing",
+            max_episode_steps=MAX_EPISODE_STEPS,
+            reward_threshold=REWARD_THRESHOLD,
+        )
+
+
+class TouchDetector(FrictionDetector):  # type: ignore[misc]
+    """The official contact listener; it also notes the tiles whose colour a touch changes."""
+
+    def BeginContact(self, contact: Any) -> None:  # noqa: N802 (Box2D calls it by this name)
+        super().BeginContact(contact)
+        for fixture in (contact.fixtureA, contact.fixtureB):
+            body = fixture.body.userData
+            if body is not None and "road_friction" in body.__dict__:
+                self.env.touched_tiles.add(body.idx)
+
+
+class FastCarRacing(CarRacing):  # type: ignore[misc]
+    """CarRacing-v3 with `advance` (no drawing) and `observe` (drawing).
+
+    `step` is `advance` followed by `observe`. An episode is a function of its seed and
+    actions, whatever the object was used for before. `size` is (height, width) of the
+    observation; `grayscale` gives (height, width) without a channel axis.
+    """
+
+    metadata: ClassVar[dict[str, Any]] = CarRacing.metadata
+
+    def __init__(
+        self,
+        render_mode: str | None = None,
+        verbose: bool = False,
+        lap_complete_percent: float = 0.95,
+        domain_randomize: bool = False,
+        continuous: bool = True,
+        grayscale: bool = False,
+        size: tuple[int, int] = (STATE_H, STATE_W),
+    ) -> None:
+        super().__init__(render_mode, verbose, lap_complete_percent, domain_randomize, continuous)
+        EzPickle.__init__(
+            self, render_mode, verbose, lap_complete_percent, domain_randomize, continuous, grayscale, size
+        )
+        shape = tuple(size) if grayscale else (*size, 3)
+        self.observation_space = spaces.Box(low=0, high=255, shape=shape, dtype=np.uint8)
+        self.touched_tiles: set[int] = set()
+        self.lap_finished: bool | None = None
+        self._repainted_tiles: set[int] = set()
+        self._shown_score = 0.0
+        self._view = View(*size, grayscale)
+        self._tile_polygons: list[list[tuple[float, float]]] = []
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[Picture, dict[str, Any]]:
+        """Start an episode on a new track and return its first picture."""
+        gymnasium.Env.reset(self, seed=seed)
+        self._new_world()
+        self.reward = 0.0
+        self.prev_reward = 0.0
+        self.tile_visited_count = 0
+        self.t = 0.0
+        self.new_lap = False
+        self.lap_finished = None
+        self.road_poly: list[Any] = []
+        if self.domain_randomize:
+            self._reinit_colors((options or {}).get("randomize", True))
+        while not self._create_track():
+            pass
+        self.car = FastCar(self.world, *self.track[0][1:4])
+        self._paint_ground()
+        self._move()  # as the original, which makes one step without an action
+        if self.render_mode == "human":
+            self.render()
+        return self.observe(), {}
+
+    def step(self, action: Any) -> tuple[Picture, float, bool, bool, dict[str, Any]]:
+        """Do as the official `step` does."""
+        reward, terminated, truncated = self.advance(action)
+        info = {} if self.lap_finished is None else {"lap_finished": self.lap_finished}
+        if self.render_mode == "human":
+            self.render()
+        return self.observe(), reward, terminated, truncated, info
+
+    def advance(self, action: Any) -> tuple[float, bool, bool]:
+        """Make one step without drawing; return reward, terminated, truncated."""
+        self._control(action)
+        self._move()
+        self.reward -= 0.1
+        self.car.fuel_spent = 0.0
+        reward = self.reward - self.prev_reward
+        self.prev_reward = self.reward
+        terminated = False
+        if self.tile_visited_count == len(self.track) or self.new_lap:
+            terminated, self.lap_finished = True, True
+        position = self.car.hull.position
+        if abs(position.x) > PLAYFIELD or abs(position.y) > PLAYFIELD:
+            terminated, self.lap_finished, reward = True, False, -100.0
+        return reward, terminated, False
+
+    def observe(self, out: Picture | None = None) -> Picture:
+        """Draw the present into `out`, or into a new array, and return it."""
+        for tile in self.touched_tiles - self._repainted_tiles:
+            self._view.ground.repaint(self._tile_polygons[tile], self.road_color)
+        self._repainted_tiles |= self.touched_tiles
+        picture = self._view.draw(self.car, self.t, self._shown_score)
+        if out is None:
+            return picture.copy()
+        out[...] = picture
+        return out
+
+    def close(self) -> None:
+        """Free the window, the world and its bodies; twice is fine."""
+        super().close()
+        self._destroy()
+
+    def _control(self, action: Any) -> None:
+        if self.continuous:
+            self.car.steer(-float(action[0]))
+            self.car.gas(float(action[1]))
+            self.car.brake(float(action[2]))
+            return
+        if not self.action_space.contains(action):
+            raise InvalidAction(
+                f"you passed the invalid action `{action}`. The supported action_space is `{self.action_space}`"
+            )
+        self.car.steer(-0.6 * (action == 1) + 0.6 * (action == 2))
+        self.car.gas(0.2 * (action == 3))
+        self.car.brake(0.8 * (action == 4))
+
+    def _move(self) -> None:
+        self.car.step(1.0 / FPS)
+        self.world.Step(1.0 / FPS, 6 * 30, 2 * 30)
+        self.t += 1.0 / FPS
+        self._shown_score = self.reward  # the original draws before it takes the 0.1 per step away
+
+    def _new_world(self) -> None:
+        """Leave the old world and make an empty one.
+
+        A reused world numbers its fixtures by what was freed before, and contacts are
+        reported in that order; only a new one makes an episode independent of the past.
+        The old bodies are destroyed first: each is its own user data, a reference the
+        world would never drop.
+        """
+        self._destroy()
+        self.contactListener_keepref = TouchDetector(self, self.lap_complete_percent)
+        self.world = Box2D.b2World((0, 0), contactListener=self.contactListener_keepref)
+
+    def _destroy(self) -> None:
+        self.world.contactListener = None
+        super()._destroy()
+        self.road = None
+
+    def _paint_ground(self) -> None:
+        self._view.ground.paint(self.road_poly, self.bg_color, self.grass_color)
+        self.touched_tiles.clear()
+        self._repainted_tiles.clear()
+        # A tile and its entry share one colour array; kerbs have plain tuples.
+        self._tile_polygons = [poly for poly, color in self.road_poly if isinstance(color, np.ndarray)]

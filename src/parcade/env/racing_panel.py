@@ -1,0 +1,125 @@
+"""The black instrument panel below the view of CarRacing: score, speed, wheels, steering, gyroscope."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pygame
+from gymnasium.envs.box2d.car_racing import WINDOW_H, WINDOW_W
+
+Picture = npt.NDArray[np.uint8]
+Weights = npt.NDArray[np.float32]
+
+CELL_W, CELL_H = WINDOW_W / 40, WINDOW_H / 40  # the grid the original places its bars on
+PANEL_TOP = WINDOW_H - 5 * CELL_H
+UPRIGHT_CELLS = (5, 7, 8, 9, 10)  # speed, then four wheels
+UPRIGHT_COLORS = ((255, 255, 255), (0, 0, 255), (0, 0, 255), (51, 0, 255), (51, 0, 255))
+STEERING_CELL, STEERING_COLOR = 20, (0, 255, 0)
+GYRO_CELL, GYRO_COLOR = 30, (255, 0, 0)
+SCORE_CENTRE = (60, WINDOW_H - WINDOW_H * 2.5 / 40.0)
+SHOWN_ABOVE = 1e-4  # a bar of a smaller value is not drawn
+DARKENED_BY = 2  # pygame's smoothscale rounds down so often that every even area loses two levels
+MOST_SCORES_KEPT = 4096
+
+
+class Panel:
+    """Draws the panel as one small matrix product: bars are (share of rows) x (share of columns)."""
+
+    def __init__(self, height: int, width: int, grayscale: bool) -> None:
+        self._grayscale = grayscale
+        self._channels = 1 if grayscale else 3
+        self._top = math.floor(PANEL_TOP * height / WINDOW_H)
+        self._row_edges = np.arange(self._top, height + 1) * (WINDOW_H / height)
+        self._column_edges = np.arange(width + 1) * (WINDOW_W / width)
+        # Where the panel starts within a row of pixels, that row keeps a share of the view.
+        self._shared = float(_covered(self._row_edges, [(0, PANEL_TOP)])[0, 0])
+        self.bottom_of_view = self._top + (self._shared > 0)
+
+        n_rows, n_bars = height - self._top, len(UPRIGHT_CELLS) + 2
+        self._rows: Weights = np.zeros((n_rows, n_bars), np.float32)
+        self._columns: Weights = np.zeros((n_bars, width, self._channels), np.float32)
+        for bar, (cell, rgb) in enumerate(zip(UPRIGHT_CELLS, UPRIGHT_COLORS, strict=True)):
+            # The column after its cell belongs to a bar too, unless a neighbour is drawn over it.
+            end = (cell + 1) * CELL_W + (cell + 1 not in UPRIGHT_CELLS)
+            columns = _covered(self._column_edges, [(cell * CELL_W, end)])[0]
+            self._columns[bar] = np.outer(columns, self._color(rgb))
+        lying = (WINDOW_H - 4 * CELL_H, WINDOW_H - 2 * CELL_H + 1)
+        self._rows[:, -2:] = _covered(self._row_edges, [lying]).T
+        self._steering_color, self._gyro_color = self._color(STEERING_COLOR), self._color(GYRO_COLOR)
+        self._score = functools.lru_cache(MOST_SCORES_KEPT)(self._draw_score)
+        self._n_score_columns = math.ceil(UPRIGHT_CELLS[0] * CELL_W * width / WINDOW_W)
+
+    def draw(self, picture: Picture, car: Any, score: float) -> None:
+        """Overwrite the panel's part of the picture."""
+        self._set_bars(car)
+        n_rows = len(self._rows)
+        panel = (self._rows @ self._columns.reshape(len(self._columns), -1)).reshape(n_rows, -1, self._channels)
+        panel[:, : self._n_score_columns] += self._score(f"{score:04.0f}")
+        panel -= DARKENED_BY - 0.5  # the half rounds
+        panel.clip(0.0, 255.0, out=panel)
+        below = picture[self._top :].reshape(panel.shape)
+        if self._shared:
+            panel[0] += below[0] * self._shared
+        below[:] = panel
+
+    def _set_bars(self, car: Any) -> None:
+        velocity = car.hull.linearVelocity
+        speed = math.sqrt(velocity.x**2 + velocity.y**2)
+        foot = WINDOW_H - CELL_H
+        ends = [_bar(foot, -0.02 * CELL_H, speed)]
+        ends += [_bar(foot, -0.01 * CELL_H, wheel.omega) for wheel in car.wheels]
+        self._rows[:, :-2] = _covered(self._row_edges, ends).T
+        gyro_and_steering = [
+            _bar(GYRO_CELL * CELL_W, -0.8 * CELL_W, car.hull.angularVelocity),
+            _bar(STEERING_CELL * CELL_W, -10.0 * CELL_W, car.wheels[0].joint.angle),
+        ]
+        gyro, steering = _covered(self._column_edges, gyro_and_steering)
+        # The gyroscope's bar is drawn later and hides the other where they meet.
+        np.multiply.outer(steering * (1 - gyro), self._steering_color, out=self._columns[-2])
+        np.multiply.outer(gyro, self._gyro_color, out=self._columns[-1])
+
+    def _color(self, rgb: tuple[int, int, int]) -> Weights:
+        if self._grayscale:
+            return np.array([0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]], np.float32)
+        return np.array(rgb, np.float32)
+
+    def _draw_score(self, text: str) -> Weights:
+        """The score's glyphs, averaged over each pixel: (rows, columns, 1)."""
+        glyphs = _font().render(text, True, (255, 255, 255), (0, 0, 0))
+        box = glyphs.get_rect()
+        box.center = SCORE_CENTRE
+        ink = pygame.surfarray.array3d(glyphs)[:, :, 0].T.astype(np.float32)
+        rows = _covered(self._row_edges, [(y, y + 1) for y in range(box.top, box.bottom)])
+        columns = _covered(self._column_edges, [(x, x + 1) for x in range(box.left, box.right)])
+        averaged: Weights = rows.T @ ink @ columns[:, : self._n_score_columns]
+        return averaged[:, :, None]
+
+
+@functools.cache
+def _font() -> pygame.font.Font:
+    pygame.font.init()
+    return pygame.font.Font(pygame.font.get_default_font(), 42)
+
+
+def _bar(start: float, per_unit: float, value: float) -> tuple[int, int]:
+    """First window pixel and the one after the last of a bar that shows `value`.
+
+    As in pygame, coordinates are cut to whole numbers and both ends belong to the bar.
+    """
+    if abs(value) <= SHOWN_ABOVE:
+        return 0, 0
+    end = start + per_unit * value
+    return int(min(start, end)), int(max(start, end)) + 1
+
+
+def _covered(edges: npt.NDArray[np.float64], bars: Sequence[tuple[float, float]]) -> Weights:
+    """The share of each pixel that each bar covers, (bars, pixels); a bar is (start, end) in window pixels."""
+    starts_ends = np.array(bars, np.float64)
+    within = np.minimum(np.maximum(edges, starts_ends[:, :1]), starts_ends[:, 1:])
+    share: Weights = ((within[:, 1:] - within[:, :-1]) * (1 / (edges[1] - edges[0]))).astype(np.float32)
+    return share

@@ -1,0 +1,73 @@
+"""What an env is made of: plain data that travels to workers, into config files and into model files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from parcade.errors import SettingsError
+
+OBSERVATIONS = ("features", "pixels", "both")
+
+
+@dataclass(frozen=True, slots=True)
+class EnvSpec:
+    """One env; exactly one of ``game``, ``env_id`` and ``factory`` is given.
+
+    ``frame_skip`` and ``max_steps`` of None take the title's own value (for a Gymnasium env: 1, and its own limit).
+    """
+
+    game: str | None = None
+    env_id: str | None = None
+    factory: bytes | None = None  # a cloudpickled callable that returns a gymnasium.Env
+    rom: str | None = None
+    state: str | None = None  # a save state, or a folder of them (one is chosen by the episode's seed)
+    console: str = "auto"
+    imports: tuple[str, ...] = ()  # modules that register Gymnasium ids
+    env_kwargs: Mapping[str, Any] = field(default_factory=dict)
+    game_options: Mapping[str, Any] = field(default_factory=dict)
+    reward_weights: Mapping[str, float] = field(default_factory=dict)
+    observation: str = "features"
+    frame_skip: int | None = None
+    frames_stack: int = 1
+    grayscale: bool = False
+    resize: tuple[int, int] | None = None
+    reward_clip: float | None = None
+    max_steps: int | None = None
+    render: bool = False  # draw every step, so that render() shows the present
+
+    def __post_init__(self) -> None:
+        given = [name for name in ("game", "env_id", "factory") if getattr(self, name) is not None]
+        if len(given) != 1:
+            raise SettingsError(f"an env needs one of game, env_id and factory, got {given or 'none'}")
+        if self.observation not in OBSERVATIONS:
+            raise SettingsError(f"observation is {self.observation!r}, wanted one of {', '.join(OBSERVATIONS)}")
+
+    @property
+    def label(self) -> str:
+        """A short name for messages."""
+        return self.game or self.env_id or "factory"
+
+    def with_(self, **changes: Any) -> EnvSpec:
+        """Return a copy with some fields changed."""
+        return replace(self, **changes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-ready data; a factory cannot be written down and is left out."""
+        data = asdict(self)
+        data.pop("factory")
+        return data
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> EnvSpec:
+        """Return the spec that ``to_dict`` wrote; unknown keys are refused."""
+        known = {f.name for f in fields(cls)} - {"factory"}
+        unknown = set(data) - known
+        if unknown:
+            raise SettingsError(f"env spec has unknown keys: {', '.join(sorted(unknown))}")
+        values = dict(data)
+        for name in ("imports", "resize"):
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        return cls(**values)

@@ -1,0 +1,280 @@
+"""Lantern, the built-in Game Boy dungeon; its memory table is in roms/lantern/README.md."""
+
+from __future__ import annotations
+
+import struct
+from collections import deque
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from parcade.console.base import Console, Memory
+from parcade.errors import RunError, SettingsError
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game
+
+BLOCK, BLOCK_SIZE = 0xC100, 256
+RESTART = BLOCK + 40
+PLAYING, GAME_OVER = 2, 5
+KEY, CHEST, LANTERN = 1, 2, 4  # object kinds; 3 is an opened chest
+_HEAD = struct.Struct("<2sBBHHHBBBBBBBBHHBBBBBHBBBBBBBB")
+_SIDES = ((0, -4), (1, 4), (2, -1), (3, 1))  # bit of a door byte, step of the room index
+_PATCH = 5  # the hero sees this many cells each way in its features
+
+
+class LanternState(NamedTuple):
+    """What Lantern's state block means after a step."""
+
+    magic: bytes
+    mode: int
+    floor: int
+    seed: int
+    rng: int
+    frame: int
+    x: int
+    y: int
+    facing: int
+    hearts: int
+    max_hearts: int
+    sword: int
+    invulnerable: int
+    keys: int
+    coins: int
+    kills: int
+    room: int
+    grid_w: int
+    grid_h: int
+    rooms_seen: int
+    floors_cleared: int
+    rooms_seen_total: int
+    keys_taken: int
+    doors_opened: int
+    chests_opened: int
+    start_room: int
+    key_room: int
+    lantern_room: int
+    hits_taken: int
+    version: int
+    block: bytes  # the whole 256 bytes, for doors, foes, objects and cells
+
+
+class Lantern(Game[LanternState, dict[str, Any]]):
+    """Find the key, unlock the door, reach the lantern; every episode is a new dungeon."""
+
+    name = "lantern"
+    title = "Lantern"
+    system = "gb"
+    builtin_rom = "lantern.gb"
+    actions = (
+        Action("wait"),
+        Action("up", ("up",)),
+        Action("down", ("down",)),
+        Action("left", ("left",)),
+        Action("right", ("right",)),
+        Action("sword", ("a",)),
+    )
+    metric_names = ("success", "floors_cleared", "rooms_seen", "keys", "coins", "hearts", "kills")
+    reward_weights = {
+        "new_room": 1.0,
+        "key": 2.0,
+        "door": 2.0,
+        "floor": 5.0,
+        "coin": 0.05,
+        "kill": 0.2,
+        "hurt": -0.25,
+        "death": -2.0,
+        "step": -0.004,
+    }
+    max_steps = 600
+    training = {"gamma": 0.99}
+    feature_names = (
+        *("x", "y", "x_in_cell", "y_in_cell", "down", "up", "left", "right", "hearts", "invulnerable", "sword", "key"),
+        *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in ("door", "locked", "unseen", "lock")),
+        *(f"{thing}_{fact}" for thing in ("key", "chest", "lantern") for fact in ("here", "dx", "dy")),
+        *(f"foe{i}_{fact}" for i in range(3) for fact in ("here", "dx", "dy", "chases", "flies")),
+        *(f"solid_{row}_{column}" for row in range(_PATCH) for column in range(_PATCH)),
+    )
+
+    def __init__(self, floors: int = 1) -> None:
+        if floors < 1:
+            raise SettingsError(f"lantern: floors is {floors}, wanted 1 or more")
+        self.floors = floors  # an episode ends when this many floors are cleared
+
+    def start(self, console: Console, seed: int) -> None:
+        """Begin the dungeon of ``seed``; the game itself makes it a pure function of that seed."""
+        if bytes(console.read(BLOCK, 2)) != b"LN":
+            _boot(console)
+        acknowledged = console.read(RESTART + 3, 1)[0]
+        console.write(RESTART + 1, dungeon_seed(seed).to_bytes(2, "little"))
+        console.write(RESTART, b"\1")
+        for _ in range(30):
+            console.advance(0, 1, draw=False)
+            if console.read(RESTART + 3, 1)[0] != acknowledged:
+                break
+        else:
+            raise RunError("lantern: the game did not take the restart request within 30 frames")
+        console.advance(0, 3)  # PyBoy's picture lags memory by up to two frames: let the old game leave it
+
+    def read(self, memory: Memory) -> LanternState:
+        """Return the state block, decoded."""
+        block = bytes(memory.read(BLOCK, BLOCK_SIZE))
+        return LanternState(*_HEAD.unpack_from(block), block)
+
+    def begin(self, state: LanternState) -> dict[str, Any]:
+        """Return an empty record."""
+        return {"hearts_lost": 0}
+
+    def reward(self, progress: dict[str, Any], before: LanternState, after: LanternState) -> dict[str, float]:
+        """Return what happened in this step."""
+        parts = {"step": 1.0}
+        if after.rooms_seen_total > before.rooms_seen_total:
+            parts["new_room"] = after.rooms_seen_total - before.rooms_seen_total
+        if after.keys_taken > before.keys_taken:
+            parts["key"] = after.keys_taken - before.keys_taken
+        if after.doors_opened > before.doors_opened:
+            parts["door"] = after.doors_opened - before.doors_opened
+        if after.floors_cleared > before.floors_cleared:
+            parts["floor"] = after.floors_cleared - before.floors_cleared
+        if after.coins > before.coins:
+            parts["coin"] = after.coins - before.coins
+        if after.kills > before.kills:
+            parts["kill"] = after.kills - before.kills
+        if after.hearts < before.hearts:
+            parts["hurt"] = before.hearts - after.hearts
+            progress["hearts_lost"] += before.hearts - after.hearts
+        if after.mode == GAME_OVER and before.mode != GAME_OVER:
+            parts["death"] = 1.0
+        return parts
+
+    def over(self, state: LanternState, progress: dict[str, Any]) -> bool:
+        """True at game over and when the last wanted floor is cleared."""
+        return state.mode == GAME_OVER or state.floors_cleared >= self.floors
+
+    def features(self, state: LanternState, progress: dict[str, Any], out: Features) -> None:
+        """Write what a player sees: the hero, the doors and the map, things, the nearest foes, walls around."""
+        block, x, y = state.block, state.x, state.y
+        values = [
+            x / 80 - 1,
+            y / 72 - 1,
+            (x & 15) / 8 - 1,
+            (y & 15) / 8 - 1,
+            *_FACING[state.facing & 3],
+            state.hearts / 6,
+            1.0 if state.invulnerable else 0.0,
+            1.0 if state.sword else 0.0,
+            1.0 if state.keys else 0.0,
+        ]
+        values += door_features(state.room, block[48:64], block[64:80])
+        values += _object_features(block, x, y)
+        values += _foe_features(block, x, y)
+        values += _solid_patch(block, (x + 8) >> 4, (y - 8) >> 4)
+        out[:] = values
+
+    def metrics(self, progress: dict[str, Any], state: LanternState) -> dict[str, float]:
+        """Success means that the wanted floors were cleared."""
+        return {
+            "success": float(state.floors_cleared >= self.floors),
+            "floors_cleared": state.floors_cleared,
+            "rooms_seen": state.rooms_seen_total,
+            "keys": state.keys_taken,
+            "coins": state.coins,
+            "hearts": state.hearts / 2,
+            "kills": state.kills,
+        }
+
+
+_FACING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+def dungeon_seed(seed: int) -> int:
+    """Return the 16-bit dungeon of an env seed; one dungeon in 64 is kept for held-out seeds.
+
+    >>> dungeon_seed(5) & 63 != 63, dungeon_seed(FIRST_HELD_OUT_SEED + 5) & 63 == 63
+    (True, True)
+    """
+    if seed >= FIRST_HELD_OUT_SEED:
+        return (seed - FIRST_HELD_OUT_SEED) % 1024 << 6 | 63
+    mixed = seed * 0x9E3779B1 & 0xFFFFFFFF
+    return (mixed >> 16 & 1023) << 6 | (mixed >> 26) % 63
+
+
+def _boot(console: Console) -> None:
+    for _ in range(60):  # the boot animation ends at frame 74
+        console.advance(0, 10, draw=False)
+        if bytes(console.read(BLOCK, 2)) == b"LN" and console.read(BLOCK + 2, 1)[0] != 0:
+            return
+    raise RunError("lantern: the game did not reach its title screen within 600 frames")
+
+
+@lru_cache(maxsize=4096)
+def door_features(room: int, doors: bytes, seen: bytes) -> tuple[float, ...]:
+    """Return four facts for each side: a door, a lock on it, how near an unseen room lies that way, and a known lock.
+
+    Nearness is 1 / (rooms to walk), 0 if none is known. Only rooms already seen tell their doors, as on the map
+    the game draws.
+    """
+    facts: list[float] = []
+    for bit, step in _SIDES:
+        here = doors[room]
+        open_door = here >> bit & 1 and not here >> (bit + 4) & 1
+        unseen, lock = _look_through(room, room + step, doors, seen) if open_door else (0.0, 0.0)
+        facts += [here >> bit & 1, here >> (bit + 4) & 1, unseen, lock]
+    return tuple(float(fact) for fact in facts)
+
+
+def _look_through(room: int, first: int, doors: bytes, seen: bytes) -> tuple[float, float]:
+    distance = {room: 0, first: 1}
+    queue = deque([first])
+    unseen = lock = 0.0
+    while queue:
+        here = queue.popleft()
+        if not seen[here]:
+            unseen = unseen or 1 / distance[here]
+            continue
+        if doors[here] >> 4:
+            lock = lock or 1 / distance[here]
+        for bit, step in _SIDES:
+            if doors[here] >> bit & 1 and not doors[here] >> (bit + 4) & 1 and here + step not in distance:
+                distance[here + step] = distance[here] + 1
+                queue.append(here + step)
+    return unseen, lock
+
+
+def _object_features(block: bytes, x: int, y: int) -> list[float]:
+    facts = [0.0] * 9
+    for at in range(144, 160, 4):
+        kind = block[at]
+        place = 0 if kind == KEY else 3 if kind == CHEST else 6 if kind == LANTERN else -1
+        if place >= 0:
+            dx, dy = block[at + 1] * 16 - x, block[at + 2] * 16 + 16 - y
+            facts[place : place + 3] = [1.0, dx / 80, dy / 64]
+    return facts
+
+
+def _foe_features(block: bytes, x: int, y: int) -> list[float]:
+    foes = []
+    for at in range(96, 144, 8):
+        kind = block[at]
+        if kind:
+            dx, dy = block[at + 1] - x, block[at + 2] - y
+            foes.append((abs(dx) + abs(dy), dx / 80, dy / 64, float(kind == 2), float(kind == 4)))
+    facts = []
+    for _, dx, dy, chases, flies in sorted(foes)[:3]:
+        facts += [1.0, dx, dy, chases, flies]
+    return facts + [0.0] * (15 - len(facts))
+
+
+def _solid_patch(block: bytes, column: int, row: int) -> list[float]:
+    return _patches(block[160:240])[min(max(row, 0), 7) * 10 + min(max(column, 0), 9)]
+
+
+@lru_cache(maxsize=4096)
+def _patches(cells: bytes) -> list[list[float]]:
+    """Return for every cell of a room which of the cells around it stop the hero; beyond the room is wall."""
+    margin = _PATCH // 2
+    solid = [[1.0] * (10 + 2 * margin) for _ in range(8 + 2 * margin)]
+    for index, cell in enumerate(cells):
+        solid[index // 10 + margin][index % 10 + margin] = float(cell in (1, 3, 4))
+    return [
+        [solid[row + i][column + j] for i in range(_PATCH) for j in range(_PATCH)]
+        for row in range(8)
+        for column in range(10)
+    ]

@@ -1,0 +1,250 @@
+"""Where Link's Awakening keeps its state, and the record read from it.
+
+Addresses are those of the public disassembly zladx/LADX-Disassembly (src/constants/memory/wram.asm and hram.asm,
+constants in gameplay.asm, inventory.asm, entities.asm, maps.asm, directions.asm), which rebuilds DX. The addresses
+below DC00 agree with Data Crystal's RAM map of the original. Work RAM from D000 is bank 1 on a Game Boy Color.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from parcade.console.base import Memory
+from parcade.game.memory_map import decode_bcd
+
+OVERWORLD, INDOOR, DUNGEON = 0, 1, 2
+WORLD, INVENTORY, WORLD_MAP, CREDITS = 0x0B, 0x0C, 0x07, 0x01  # wGameplayType
+FIRST_PLAY_SCREEN, LAST_PLAY_SCREEN = 0x06, 0x1A  # below are the intro and the file screens
+IN_PLAY_SUBTYPE = 0x07  # wGameplaySubtype of WORLD once it is loaded
+WARP_DONE = 4  # wTransitionSequenceCounter while no map fade is under way
+INTERACTIVE = 0  # wLinkMotionState
+EIGHTHS_PER_HEART = 8
+TAIL_CAVE, COLOR_DUNGEON = 0x00, 0xFF  # hMapId
+SLIME_KEY = 6  # what five golden leaves become
+DUNGEON_MAPS = frozenset((*range(9), COLOR_DUNGEON))  # eight dungeons, the Wind Fish's Egg, the Color Dungeon
+INDOOR_B_MAPS = range(0x06, 0x1A)  # maps whose rooms are in the second group of 256
+SWORD, BOMBS, BRACELET, SHIELD, BOW, HOOKSHOT, MAGIC_ROD = 1, 2, 3, 4, 5, 6, 7
+BOOTS, OCARINA, FEATHER, SHOVEL, POWDER, BOOMERANG = 8, 9, 10, 11, 12, 13
+LAST_ITEM = BOOMERANG
+
+_ENTITIES = 16
+_ALIVE = frozenset((4, 5, 6))  # entity status: being set up, active, stunned
+_HARMLESS = 0x80  # bit of the entity's physics flags
+_SVBK = 0xFF70  # which work RAM bank the CPU of a Game Boy Color sees from D000
+
+
+class Entity(NamedTuple):
+    """Something that moves in the room; ``x`` and ``y`` in pixels of the room, negative left of and above it."""
+
+    slot: int
+    kind: int
+    x: int
+    y: int
+    z: int
+    status: int
+    health: int
+    direction: int
+    hostile: bool  # touching it hurts
+
+
+class DungeonItems(NamedTuple):
+    """What Link holds for one dungeon."""
+
+    map: int
+    compass: int
+    stone_beak: int
+    nightmare_key: int
+    small_keys: int
+
+
+class LinkState(NamedTuple):
+    """Everything the title knows of one moment. Fields from ``item_b`` to ``songs`` are what Link owns."""
+
+    category: int  # OVERWORLD, INDOOR or DUNGEON
+    map_id: int  # of the last indoor map while on the overworld
+    room: int
+    x: int
+    y: int
+    z: int
+    side_view: bool
+    direction: int  # 0 right, 1 left, 2 up, 3 down
+    motion: int
+    motion_blocked: int
+    carrying: int
+    game_over_stage: int
+    gameplay: int
+    gameplay_subtype: int
+    dialogue: int  # 0 closed, 9 and 12 wait for a button, 13 is a question
+    dialogue_index: int
+    room_transition: int
+    warp_step: int
+    item_b: int
+    item_a: int
+    bag: tuple[int, ...]  # the ten slots of the inventory screen
+    sword: int
+    shield: int
+    bracelet: int
+    flippers: int
+    medicine: int
+    trade_item: int
+    toadstool: int
+    door_keys: tuple[int, ...]  # Tail, Angler, Face, Bird
+    golden_leaves: int  # SLIME_KEY means the key
+    dungeons: tuple[DungeonItems, ...]  # dungeons 1 to 8, then the Egg
+    color_dungeon: DungeonItems  # zeros outside DX
+    songs: int
+    here: DungeonItems  # of the dungeon Link is in
+    shells: int
+    instruments: int  # bit n-1 is dungeon n's instrument
+    health: int  # in eighths of a heart
+    max_hearts: int
+    heart_pieces: int
+    rupees: int
+    bombs: int
+    arrows: int
+    powder: int
+    tarin: int  # 1 cured of being a raccoon, 2 after Bottle Grotto
+    deaths: int
+    tunic: int  # DX: 0 green, 1 red, 2 blue
+    entities: tuple[Entity, ...]
+
+    @property
+    def place(self) -> int:
+        """The room as one number: 256 overworld rooms, then indoor A, indoor B and the Color Dungeon."""
+        if self.category == OVERWORLD:
+            return self.room
+        if self.map_id == COLOR_DUNGEON:
+            return 0x300 + self.room
+        return (0x200 if self.map_id in INDOOR_B_MAPS else 0x100) + self.room
+
+    @property
+    def playing(self) -> bool:
+        """Whether a game is loaded: memory means nothing on the title and file screens."""
+        return FIRST_PLAY_SCREEN <= self.gameplay <= LAST_PLAY_SCREEN
+
+    @property
+    def settled(self) -> bool:
+        """Whether Link is in one room: on the way to another, map and room do not change together."""
+        return (
+            self.gameplay == WORLD
+            and self.gameplay_subtype == IN_PLAY_SUBTYPE
+            and self.warp_step == WARP_DONE
+            and not self.room_transition
+        )
+
+    @property
+    def in_control(self) -> bool:
+        """Whether the next direction pressed moves Link."""
+        held = self.dialogue or self.motion_blocked or self.game_over_stage
+        return self.settled and self.motion == INTERACTIVE and not held
+
+    @property
+    def enemies(self) -> tuple[Entity, ...]:
+        """The entities that hurt."""
+        return tuple(entity for entity in self.entities if entity.hostile)
+
+
+FIRST_OWNED, LAST_OWNED = LinkState._fields.index("item_b"), LinkState._fields.index("songs")
+_BCD = tuple(decode_bcd(bytes([byte])) for byte in range(256))
+_NO_DUNGEON = DungeonItems(0, 0, 0, 0, 0)
+
+
+def read_link_state(memory: Memory) -> LinkState:
+    """Return what memory means now, in a dozen block reads."""
+    link = memory.read(0xFF98, 11)
+    room = memory.read(0xFFF6, 9)
+    color = room[8] == 1  # hIsGBC
+    own = read_bank_1(memory, 0xDB00, 0x79, color)
+    now = read_bank_1(memory, 0xDB95, 0x3C, color)
+    motion = memory.read(0xC112, 0x13)
+    talk = memory.read(0xC15B, 0x19)
+    map_id = room[1]
+    indoor = now[0x10]
+    return LinkState(
+        category=OVERWORLD if not indoor else DUNGEON if map_id in DUNGEON_MAPS else INDOOR,
+        map_id=map_id,
+        room=room[0],
+        x=link[0],
+        y=link[1],
+        z=link[10],
+        side_view=room[3] == 2,
+        direction=link[6],
+        motion=motion[10],
+        motion_blocked=link[9],
+        carrying=talk[1],
+        game_over_stage=link[4],
+        gameplay=now[0],
+        gameplay_subtype=now[1],
+        dialogue=memory.read(0xC19F, 1)[0] & 0x7F,
+        dialogue_index=motion[0] << 8 | talk[0x18],
+        room_transition=motion[0x12],
+        warp_step=talk[0x10],
+        item_b=own[0x00],
+        item_a=own[0x01],
+        bag=tuple(own[0x02:0x0C]),
+        sword=own[0x4E],
+        shield=own[0x44],
+        bracelet=own[0x43],
+        flippers=own[0x0C],
+        medicine=own[0x0D],
+        trade_item=own[0x0E],
+        toadstool=own[0x4B],
+        door_keys=tuple(own[0x11:0x15]),
+        golden_leaves=own[0x15],
+        dungeons=tuple(DungeonItems(*own[at : at + 5]) for at in range(0x16, 0x43, 5)),
+        color_dungeon=DungeonItems(*read_bank_1(memory, 0xDDDA, 5, color)) if color else _NO_DUNGEON,
+        songs=own[0x49],
+        here=DungeonItems(*now[0x37:0x3C]),
+        shells=_BCD[own[0x0F]],
+        instruments=sum((flags >> 1 & 1) << dungeon for dungeon, flags in enumerate(own[0x65:0x6D])),
+        health=own[0x5A],
+        max_hearts=own[0x5B],
+        heart_pieces=own[0x5C],
+        rupees=100 * _BCD[own[0x5D]] + _BCD[own[0x5E]],
+        bombs=_BCD[own[0x4D]],
+        arrows=_BCD[own[0x45]],
+        powder=_BCD[own[0x4C]],
+        tarin=own[0x48],
+        deaths=100 * _BCD[own[0x58]] + _BCD[own[0x57]],  # low digits first, unlike the rupees
+        tunic=read_bank_1(memory, 0xDC0F, 1, color)[0] if color else 0,
+        entities=read_entities(memory),
+    )
+
+
+def read_bank_1(memory: Memory, address: int, length: int, color: bool) -> bytes | memoryview:
+    """Read from D000 upwards as bank 1, whichever bank the game has switched in at this instant.
+
+    DX swaps bank 2 in for a few instructions at a time, and a frame may end between them.
+    """
+    if color and memory.read(_SVBK, 1)[0] & 7 > 1:
+        banked = getattr(memory, "read_bank", None)
+        if banked is not None:
+            raw: bytes = banked(1, address, length)
+            return raw
+    return memory.read(address, length)
+
+
+def read_entities(memory: Memory) -> tuple[Entity, ...]:
+    """Return the living entities of the room, in slot order."""
+    status = memory.read(0xC280, _ENTITIES)
+    slots = [slot for slot in range(_ENTITIES) if status[slot] in _ALIVE]
+    if not slots:
+        return ()
+    places = memory.read(0xC200, 4 * _ENTITIES)  # x, y, then a byte each that is FF where they are negative
+    heights = memory.read(0xC310, _ENTITIES)
+    bodies = memory.read(0xC340, 3 * _ENTITIES)  # physics flags, hitbox, health
+    kinds = memory.read(0xC380, 3 * _ENTITIES)  # direction, private, type
+    return tuple(
+        Entity(
+            slot=slot,
+            kind=kinds[32 + slot],
+            x=places[slot] - (256 if places[32 + slot] else 0),
+            y=places[16 + slot] - (256 if places[48 + slot] else 0),
+            z=heights[slot],
+            status=status[slot],
+            health=bodies[32 + slot],
+            direction=kinds[slot],
+            hostile=not bodies[slot] & _HARMLESS,
+        )
+        for slot in slots
+    )

@@ -1,0 +1,114 @@
+"""When a worker dies: what is known of it, and what is done next. Pure, no process in sight."""
+
+from __future__ import annotations
+
+import signal
+from dataclasses import dataclass, replace
+from enum import Enum
+
+HEALTHY_BATCHES = 100  # answers in a row after which earlier deaths are forgiven
+PAUSES_S = (0.0, 0.1, 0.5, 2.0, 5.0)
+OUTSIDE_SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # sent by people and by the kernel
+
+
+class Phase(Enum):
+    """What a worker is doing."""
+
+    STARTING = "starting"
+    ALIVE = "alive"
+    GIVEN_UP = "given up"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a slot stood when its worker died; step -1 is the reset."""
+
+    slot: int
+    episode: int
+    step: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """Why a worker died. kind: signal, exit, raised, hang or memory."""
+
+    kind: str
+    words: str
+    from_outside: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """The worker is gone."""
+
+    cause: Cause
+    place: Place | None
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The worker finished one batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Life:
+    """One worker's record over all its processes."""
+
+    phase: Phase = Phase.STARTING
+    life: int = 0
+    strikes: int = 0  # deaths since it was last healthy
+    healthy: int = 0
+    place: Place | None = None
+    times_here: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Restart:
+    """Start the worker again after a pause; ``cut`` names a step that must not be tried again."""
+
+    pause_s: float
+    cut: Place | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """The worker cannot live."""
+
+
+def advance(life: Life, event: Died | Answered, budget: int) -> tuple[Life, Restart | GiveUp | None]:
+    """Return the worker's new record and what to do.
+
+    A death at the same place again (twice, or three times when the cause came from outside) cuts that step out.
+    More than ``budget`` deaths without a healthy stretch between them end it.
+    """
+    if isinstance(event, Answered):
+        healthy = life.healthy + 1
+        if healthy < HEALTHY_BATCHES:
+            return replace(life, phase=Phase.ALIVE, healthy=healthy), None
+        return replace(life, phase=Phase.ALIVE, healthy=healthy, strikes=0, place=None, times_here=0), None
+    strikes = life.strikes + 1
+    times_here = life.times_here + 1 if event.place is not None and event.place == life.place else 1
+    life = replace(life, life=life.life + 1, strikes=strikes, healthy=0, place=event.place, times_here=times_here)
+    if strikes > budget:
+        return replace(life, phase=Phase.GIVEN_UP), GiveUp()
+    cut = event.place if times_here >= (3 if event.cause.from_outside else 2) else None
+    pause_s = PAUSES_S[min(strikes - 1, len(PAUSES_S) - 1)]
+    return replace(life, phase=Phase.STARTING), Restart(pause_s, cut)
+
+
+def cause_of_exit(exit_code: int | None) -> Cause:
+    """Return what a process's exit code means in words.
+
+    >>> cause_of_exit(-11).words
+    'killed by SIGSEGV'
+    """
+    if exit_code is None:
+        return Cause("exit", "closed its pipe without ending")
+    if exit_code < 0:
+        try:
+            name = signal.Signals(-exit_code).name
+        except ValueError:
+            name = f"signal {-exit_code}"
+        note = " (out of memory, or killed by hand)" if name == "SIGKILL" else ""
+        return Cause("signal", f"killed by {name}{note}", -exit_code in OUTSIDE_SIGNALS)
+    return Cause("exit", f"exited by itself with code {exit_code}")

@@ -1,0 +1,67 @@
+"""What a pool is, whichever way its envs are run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy.typing as npt
+from gymnasium import spaces
+
+Array = npt.NDArray[Any]
+
+
+class StepRows(NamedTuple):
+    """What one group's slots wrote, in slot order; views that hold until the group's next ``send``.
+
+    ``final`` rows, ``episode_return``, ``episode_length`` and ``metrics`` mean something only where
+    ``terminated | truncated``; there ``obs`` is already the next episode's first observation.
+    """
+
+    obs: Mapping[str, Array]
+    reward: Array
+    terminated: Array
+    truncated: Array
+    final: Mapping[str, Array]
+    episode_return: Array
+    episode_length: Array
+    metrics: Array
+
+
+class Pool(Protocol):
+    """N envs stepped together; slot i belongs to group i % n_groups."""
+
+    n_envs: int
+    n_groups: int
+    n_workers: int
+    observation_space: spaces.Space[Any]
+    action_space: spaces.Space[Any]
+    metric_names: tuple[str, ...]
+
+    def reset(self) -> None:
+        """Begin episode 0 in every slot."""
+        ...
+
+    def observations(self, group: int = 0) -> Mapping[str, Array]:
+        """Return the present observation rows of a group, by leaf name."""
+        ...
+
+    def send(self, actions: Any, group: int = 0) -> None:
+        """Hand over one action per slot of the group and return at once."""
+        ...
+
+    def recv(self, group: int = 0) -> StepRows:
+        """Wait until every slot of the group has taken its step."""
+        ...
+
+    def dump(self) -> dict[str, Array]:
+        """Return what is needed to bring every slot back; no step may be under way."""
+        ...
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Bring every slot to where ``dump`` found it."""
+        ...
+
+    def close(self) -> None:
+        """End all workers and remove the slab; twice is fine."""
+        ...

@@ -1,0 +1,101 @@
+"""All slots in this process, one after another: the reference the process pool must equal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from parcade.env.make import make
+from parcade.env.slot import SlotEnv, as_slot_env
+from parcade.env.spec import EnvSpec
+from parcade.errors import ParcadeError, PoolError
+from parcade.pool.grouping import GroupedRows, check_counts
+from parcade.pool.layout import plan_layout
+from parcade.pool.protocol import Array, StepRows
+from parcade.pool.slab import Slab
+from parcade.pool.stepping import SlotRunner
+
+
+class SerialPool:
+    """A pool without processes; see ``Pool`` for the contract."""
+
+    def __init__(self, spec: EnvSpec, n_envs: int, *, seed: int = 0, n_groups: int = 1) -> None:
+        check_counts(n_envs, n_groups)
+        self.spec, self.n_envs, self.n_groups, self.n_workers = spec, n_envs, n_groups, 0
+        self.envs: list[SlotEnv] = []
+        self.restarts: list[str] = []
+        self.cut_episodes = 0
+        self._slab: Slab | None = None
+        try:
+            self.envs += [as_slot_env(make(spec)) for _ in range(n_envs)]
+            first = self.envs[0]
+            self.observation_space, self.action_space = first.observation_space, first.action_space
+            self.metric_names = first.metric_names
+            layout = plan_layout(self.observation_space, self.action_space, self.metric_names, n_envs, 1)
+            self._slab = Slab.create(layout)
+        except BaseException:
+            self.close()
+            raise
+        self.groups = GroupedRows(self._slab, n_envs, n_groups, self.action_space)
+        self._runners = [SlotRunner(env, self._slab, slot, 0, seed) for slot, env in enumerate(self.envs)]
+
+    @property
+    def slab(self) -> Slab:
+        """The block all rows live in."""
+        assert self._slab is not None
+        return self._slab
+
+    def reset(self) -> None:
+        """Begin episode 0 in every slot."""
+        self.groups.journal.episode[:] = self.groups.journal.length[:] = 0
+        self._bring_back()
+
+    def observations(self, group: int = 0) -> Mapping[str, Array]:
+        """Return the present observation rows of a group."""
+        return self.groups.rows(group).obs
+
+    def send(self, actions: Any, group: int = 0) -> None:
+        """Note the actions; the step itself is taken in ``recv``."""
+        self.groups.note_actions(actions, group)
+
+    def recv(self, group: int = 0) -> StepRows:
+        """Take the group's steps, slot by slot."""
+        for slot in self.groups.slots[group]:
+            try:
+                self._runners[slot].step()
+            except ParcadeError:
+                raise
+            except Exception as error:
+                step = int(self.slab.arrays["running_length"][slot])
+                raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
+        self.groups.note_ends(group)
+        return self.groups.rows(group)
+
+    def dump(self) -> dict[str, Array]:
+        """Return the journal."""
+        return self.groups.journal.dump()
+
+    def load(self, arrays: dict[str, Array]) -> None:
+        """Replay every slot to where ``dump`` found it."""
+        self.groups.journal.load(arrays)
+        self._bring_back()
+
+    def _bring_back(self) -> None:
+        for slot, (episode, actions) in self.groups.journal.starts().items():
+            self._runners[slot].replay(episode, actions)
+        self.groups.note_starts()
+
+    def close(self) -> None:
+        """Close all envs and the slab."""
+        for env in self.envs:
+            env.close()
+        self.envs = []
+        if self._slab is not None:
+            self._slab.close()
+            self._slab = None
+
+    def __enter__(self) -> SerialPool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

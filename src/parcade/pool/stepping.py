@@ -1,0 +1,110 @@
+"""One slot's life: begin, step, replay, cut. The same code runs in workers and in the serial pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from gymnasium import spaces
+
+from parcade.env.slot import SlotEnv, read_leaves
+from parcade.pool.seeding import episode_seed
+from parcade.pool.slab import Slab
+
+Actions = dict[str, npt.NDArray[Any]]  # leaf name -> (steps, ...) of one slot
+
+
+class SlotRunner:
+    """Steps one env into its row of the slab."""
+
+    def __init__(self, env: SlotEnv, slab: Slab, slot: int, worker: int, run_seed: int) -> None:
+        self.env, self.slot, self._run_seed = env, slot, run_seed
+        arrays = slab.arrays
+        self._obs = {leaf: array[slot] for leaf, array in _rows(slab.leaves("obs"))}
+        self._final = {leaf: array[slot] for leaf, array in _rows(slab.leaves("final"))}
+        self._actions = {leaf: array[slot] for leaf, array in _rows(slab.leaves("action"))}
+        self._reward, self._terminated, self._truncated = arrays["reward"], arrays["terminated"], arrays["truncated"]
+        self._episode_return, self._episode_length = arrays["episode_return"], arrays["episode_length"]
+        self._running_return, self._running_length = arrays["running_return"], arrays["running_length"]
+        self._episode, self._steps_done, self._metrics = arrays["episode"], arrays["steps_done"], arrays["metrics"]
+        self._beats, self._current, self._worker = arrays["beats"], arrays["current_slot"], worker
+        self._simple_action = not isinstance(env.action_space, spaces.Dict | spaces.Tuple)
+        self._discrete = isinstance(env.action_space, spaces.Discrete)
+        self._return, self._length = 0.0, 0
+        self.poisoned: frozenset[tuple[int, int]] = frozenset()  # (slot, episode) that are never begun
+
+    def begin(self, episode: int) -> None:
+        """Start an episode (the next one that is not poisoned) and write its first observation."""
+        slot = self.slot
+        while (slot, episode) in self.poisoned:
+            episode += 1
+        self._current[self._worker] = slot
+        self._episode[slot] = episode
+        self._running_length[slot] = -1  # a death from here on is a death in reset
+        self.env.begin(episode_seed(self._run_seed, slot, episode), self._obs)
+        self._return, self._length = 0.0, 0
+        self._running_return[slot], self._running_length[slot] = 0.0, 0
+        self._beats[self._worker] += 1
+
+    def step(self) -> None:
+        """Take the row's action; an episode that ends is followed by the next one at once."""
+        slot = self.slot
+        self._current[self._worker] = slot
+        reward, terminated, truncated = self._advance(self._action(self._actions))
+        self._reward[slot], self._terminated[slot], self._truncated[slot] = reward, terminated, truncated
+        if terminated or truncated:
+            self._finish()
+        self._beats[self._worker] += 1
+        self._steps_done[slot] += 1
+
+    def cut(self) -> None:
+        """End the episode here without a step: the one that was asked for kills the worker again and again."""
+        slot = self.slot
+        self._reward[slot], self._terminated[slot], self._truncated[slot] = 0.0, False, True
+        self._finish()
+        self._steps_done[slot] += 1
+
+    def replay(self, episode: int, actions: Actions) -> None:
+        """Bring the slot to where ``actions`` lead from the start of ``episode``; only the observation is written."""
+        self.begin(episode)
+        steps = len(next(iter(actions.values())))
+        for index in range(steps):
+            self._advance(self._action({leaf: array[index] for leaf, array in actions.items()}))
+            self._beats[self._worker] += 1
+
+    def _advance(self, action: Any) -> tuple[float, bool, bool]:
+        slot = self.slot
+        reward, terminated, truncated = self.env.advance(action, self._obs)
+        self._return += reward
+        self._length += 1
+        self._running_return[slot], self._running_length[slot] = self._return, self._length
+        return reward, terminated, truncated
+
+    def _finish(self) -> None:
+        slot = self.slot
+        for leaf, row in self._obs.items():
+            self._final[leaf][...] = row
+        self._episode_return[slot], self._episode_length[slot] = self._return, self._length
+        if self._metrics.shape[1]:
+            self._metrics[slot] = self.env.episode_metrics()
+        self.begin(int(self._episode[slot]) + 1)
+
+    def _action(self, rows: Actions) -> Any:
+        if self._discrete:
+            return int(next(iter(rows.values())))
+        value = read_leaves(self.env.action_space, rows)
+        return np.array(value) if self._simple_action else value
+
+
+def _rows(arrays: dict[str, npt.NDArray[Any]]) -> list[tuple[str, npt.NDArray[Any]]]:
+    """Give scalar rows a shape that stays writable: ``array[slot]`` of a 1-axis array would be a copy."""
+    return [(leaf, array if array.ndim > 1 else _ScalarRows(array)) for leaf, array in arrays.items()]  # type: ignore[misc]
+
+
+class _ScalarRows:
+    def __init__(self, array: npt.NDArray[Any]) -> None:
+        self._array = array
+
+    def __getitem__(self, slot: int) -> npt.NDArray[Any]:
+        return self._array[slot : slot + 1].reshape(())
