@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from parcade.console.base import AddressError, Screen, check_frames, check_range
-from parcade.console.mgba_state import pack, unpack
+from parcade.console.mgba_state import save_memory_block, unpack
 from parcade.console.rom import Rom
 from parcade.errors import MissingExtraError, RomError, SaveStateError
 
@@ -30,10 +30,13 @@ GBA_BUTTONS = ("a", "b", "select", "start", "right", "left", "up", "down", "r", 
 GB_BUTTONS = ("right", "left", "up", "down", "a", "b", "select", "start")  # as in parcade.console.gameboy
 RTC_EPOCH_S = 1_000_000_000  # what a cartridge clock shows at power-on: 2001-09-09 01:46:40
 _NO_FRAME = 1 << 30  # a frameskip never reached: nothing is drawn
-_EMPTY_SAVE = 0xFF
+_EMPTY_SAVE = b"\xff"
 _REGIONS = {2: 0x02000000, 3: 0x03000000, 5: 0x05000000, 6: 0x06000000, 7: 0x07000000, 8: 0x08000000}
+_ROM = 8
 _RAM = (2, 3)  # work RAM: written in place; palette, VRAM and OAM are written through mGBA, which redraws
 _GB_WORK_RAM = 12
+_LARGEST_SAVE = 132 * 1024  # 128 KiB of flash, with room for the headers before it
+_BIOS_PREFETCH = 0x2F4  # in a raw GBA state; mGBA restores it only if it is not zero
 _lock = threading.Lock()
 _silence: list[Any] = []  # the process's one logger and its filter, kept alive for ever
 _cartridges: weakref.WeakValueDictionary[str, _Cartridge] = weakref.WeakValueDictionary()
@@ -46,7 +49,7 @@ class _Cartridge:
     """
 
     def __init__(self, data: bytes) -> None:
-        with tempfile.TemporaryFile() if not hasattr(os, "memfd_create") else open(os.memfd_create("rom"), "wb") as file:
+        with open(os.memfd_create("rom"), "wb") if hasattr(os, "memfd_create") else tempfile.TemporaryFile() as file:
             file.write(data)
             file.flush()
             self.fd = os.dup(file.fileno())
@@ -92,8 +95,8 @@ class _MgbaConsole:
     def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
         if lib is None:
             raise MissingExtraError(
-                f"mGBA cannot be loaded ({_missing}); on Debian: apt install libmgba0.10, then pip install mgba==0.10.2 "
-                "(CPython 3.10 or 3.11, Linux x86_64); elsewhere: pip install parcade[retro]"
+                f"mGBA cannot be loaded ({_missing}); on Debian: apt install libmgba0.10 and pip install mgba==0.10.2 "
+                "(CPython 3.10 or 3.11 on Linux x86_64), elsewhere: pip install parcade[retro]"
             )
         _silence_log()
         self._cartridge = _cartridge(rom)
@@ -102,7 +105,6 @@ class _MgbaConsole:
             raise RomError(f"{rom.name}: libmgba was built without this console")
         lib.mCoreInitConfig(core, ffi.NULL)
         self._core: Any = ffi.gc(core, _free)
-        self._configure(core)
         # The core owns the file from here on and closes it; no Python VFile object that would close it again.
         if not core.loadROM(core, lib.VFileFromFD(os.dup(self._cartridge.fd))):
             raise RomError(f"{rom.name}: mGBA refuses this ROM")
@@ -112,22 +114,27 @@ class _MgbaConsole:
         height, width, _ = self.screen_shape
         self._video_buffer: Any = ffi.new("uint32_t[]", height * width)  # the core keeps a bare pointer to it
         core.setVideoBuffer(core, self._video_buffer, width)
+        self._machine: Any = ffi.cast(self._board, core.board)
+        self._before_reset(self._machine)
         core.reset(core)  # the only reset: it moves the work RAM, and views of it would dangle
         self._screen: Screen = np.frombuffer(ffi.buffer(self._video_buffer), np.uint8).reshape(self.screen_shape)
-        self._video: Any = ffi.addressof(ffi.cast(self._board, core.board).video)
+        self._video: Any = ffi.addressof(self._machine.video)
         self._run_frame, self._set_keys = core.runFrame, core.setKeys
-        self._state: Any = ffi.new("unsigned char[]", core.stateSize(core))
-        self._gaps: Any = ffi.buffer(self._state, min(self._unwritten, len(self._state)))
-        self._zeros = bytes(len(self._gaps))
-        self._map_memory()
+        self._raw_size: int = core.stateSize(core)
+        self._state: Any = ffi.new("unsigned char[]", self._raw_size + _LARGEST_SAVE)
+        self._zeros = bytes(min(self._unwritten, self._raw_size))
+        self._views = self._map_memory()
         if not self._cartridge.power_on:
             self._cartridge.power_on = self.save()
 
-    def _configure(self, core: Any) -> None:
-        """Set what must be known before the ROM is loaded."""
+    def _before_reset(self, board: Any) -> None:
+        """Set what the first reset must know."""
 
-    def _map_memory(self) -> None:
-        """Take the views that ``read`` hands out."""
+    def _after_load(self, raw: memoryview) -> None:
+        """Bring back what mGBA's ``loadState`` leaves out."""
+
+    def _map_memory(self) -> dict[int, memoryview]:
+        """Return the memory blocks ``read`` and ``write`` reach in place."""
         raise NotImplementedError
 
     def _block(self, block: int) -> memoryview:
@@ -154,25 +161,29 @@ class _MgbaConsole:
 
     def save(self) -> bytes:
         """Return mGBA's raw state, followed by the save memory if the game has written any."""
-        core = self._opened()
-        self._gaps[:] = self._zeros
+        core, file, size = self._opened(), ffi.buffer(self._state), self._raw_size
+        file[: len(self._zeros)] = self._zeros
         core.saveState(core, self._state)
-        raw, save_memory = bytes(ffi.buffer(self._state)), self.save_memory()
-        return pack(raw, save_memory) if save_memory.count(_EMPTY_SAVE) != len(save_memory) else raw
+        save_memory = self.save_memory()
+        if save_memory != _EMPTY_SAVE * len(save_memory):
+            block = save_memory_block(size, save_memory)
+            file[size : size + len(block)] = block
+            size += len(block)
+        return bytes(file[:size])
 
     def load(self, save_state: bytes) -> None:
         """Take what ``save`` returned, or a state file (plain or PNG) written by mGBA 0.10 itself."""
         core = self._opened()
-        raw, save_memory = unpack(save_state, len(self._state))
-        ffi.memmove(self._state, raw, len(raw))
-        if not core.loadState(core, self._state):
+        raw, save_memory = unpack(save_state, self._raw_size)
+        if not core.loadState(core, ffi.from_buffer(raw)):
             raise SaveStateError(
                 f"mGBA refuses the save state ({len(save_state)} bytes): it is damaged or of another game; "
                 "make one with the same ROM and mGBA 0.10"
             )
-        size = self._save_memory_size()
+        self._after_load(raw)
+        size = len(self.save_memory())
         if size:
-            filled = save_memory[:size].ljust(size, bytes([_EMPTY_SAVE]))
+            filled = save_memory[:size].ljust(size, _EMPTY_SAVE)
             core.savedataRestore(core, filled, size, True)
         self._screen.fill(0)  # not the last picture of another episode
         core.setVideoBuffer(core, self._video_buffer, self.screen_shape[1])  # every line is drawn again
@@ -192,12 +203,10 @@ class _MgbaConsole:
         finally:
             lib.free(pointer[0])
 
-    def _save_memory_size(self) -> int:
-        return len(self.save_memory())
-
     def close(self) -> None:
         """Let the core go (at once, or with the last view of its memory); twice is fine."""
         self._core = None
+        self._views = {}
 
     def _opened(self) -> Any:
         if self._core is None:
@@ -226,23 +235,24 @@ class GameBoyAdvance(_MgbaConsole):
             raise RomError(f"{rom.name} is no Game Boy Advance ROM (byte 0xB2 is not 0x96); give a .gba file")
         super().__init__(rom, rtc_epoch_s)
 
-    def _map_memory(self) -> None:
-        self._writable = {block: self._block(block) for block in _REGIONS}
-        self._views = {block: view.toreadonly() for block, view in self._writable.items()}
+    def _after_load(self, raw: memoryview) -> None:
+        self._machine.memory.biosPrefetch = int.from_bytes(raw[_BIOS_PREFETCH : _BIOS_PREFETCH + 4], "little")
+
+    def _map_memory(self) -> dict[int, memoryview]:
+        return {block: self._block(block) for block in _REGIONS}
 
     def read(self, address: int, length: int) -> memoryview:
         """Return EWRAM, IWRAM, palette, VRAM, OAM or ROM in place; the view shows later changes too."""
-        view = self._views.get(address >> 24)
-        offset = address & 0xFFFFFF
+        self._opened()
+        view, offset = self._views.get(address >> 24), address & 0xFFFFFF
         if view is None or length < 0 or offset + length > len(view):
             raise AddressError(f"gba: {length} bytes at {address:#x} lie outside the console's memory")
-        self._opened()
-        return view[offset : offset + length]
+        return view[offset : offset + length].toreadonly()
 
     def write(self, address: int, data: bytes) -> None:
         """Write RAM, palette, VRAM or OAM; the ROM is refused."""
         core, block, offset = self._opened(), address >> 24, address & 0xFFFFFF
-        view = self._writable.get(block) if block != 8 else None
+        view = self._views.get(block) if block != _ROM else None
         if view is None or offset + len(data) > len(view):
             raise AddressError(f"gba: {len(data)} bytes at {address:#x} lie outside the console's writable memory")
         if block in _RAM:
@@ -267,20 +277,20 @@ class MgbaGameBoy(_MgbaConsole):
             raise RomError(f"{rom.name} is no Game Boy ROM (its header checksum is wrong); give a .gb or .gbc file")
         super().__init__(rom, rtc_epoch_s)
 
-    def _configure(self, core: Any) -> None:
-        lib.mCoreConfigSetIntValue(ffi.addressof(core.config), b"sgb.borders", 0)  # else Super games draw 256x224
+    def _before_reset(self, board: Any) -> None:
+        board.video.sgbBorders = False  # a Super Game Boy title would draw 256x224 into our 160x144 buffer
 
     def _keys(self, held: int) -> int:
         return (held & 0x0F) << 4 | held >> 4 & 0x0F
 
-    def _map_memory(self) -> None:
-        self._work_ram = self._block(_GB_WORK_RAM)[:0x1000]  # the first bank, the only one never switched
+    def _map_memory(self) -> dict[int, memoryview]:
+        return {_GB_WORK_RAM: self._block(_GB_WORK_RAM)[:0x1000]}  # the first bank, the only one never switched
 
     def read(self, address: int, length: int) -> bytes | memoryview:
         """Return memory as the CPU sees it; in place for 0xC000-0xCFFF."""
         core = self._opened()
-        if 0xC000 <= address and 0 <= length and address + length <= 0xD000:
-            return self._work_ram[address - 0xC000 : address - 0xC000 + length].toreadonly()
+        if address >= 0xC000 and length >= 0 and address + length <= 0xD000:
+            return self._views[_GB_WORK_RAM][address - 0xC000 : address - 0xC000 + length].toreadonly()
         check_range(address, length, ((0x0000, 0x10000),), "mgba gameboy")
         return bytes(core.rawRead8(core, at, -1) for at in range(address, address + length))
 

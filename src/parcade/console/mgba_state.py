@@ -12,21 +12,21 @@ _HEADER = struct.Struct("<IiQ")  # tag, size, offset from the start of the file;
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
-def pack(raw: bytes, save_memory: bytes) -> bytes:
-    """Return a state file mGBA itself reads: the raw state, then the save memory, which a raw state leaves out."""
-    offset = len(raw) + 2 * _HEADER.size
-    return b"".join((raw, _HEADER.pack(SAVE_MEMORY, len(save_memory), offset), bytes(_HEADER.size), save_memory))
+def save_memory_block(raw_size: int, save_memory: bytes) -> bytes:
+    """Return what follows a raw state in a file mGBA itself reads: the save memory, which a raw state leaves out."""
+    offset = raw_size + 2 * _HEADER.size
+    return _HEADER.pack(SAVE_MEMORY, len(save_memory), offset) + bytes(_HEADER.size) + save_memory
 
 
-def unpack(save_state: bytes, raw_size: int) -> tuple[bytes, bytes]:
+def unpack(save_state: bytes, raw_size: int) -> tuple[memoryview, bytes]:
     """Return the raw state and the save memory (empty if there is none) of a state file; SaveStateError if damaged."""
     if save_state.startswith(_PNG):
         raw, blocks = _unpack_png(save_state, raw_size)
     else:
-        raw, blocks = save_state[:raw_size], _blocks(save_state, raw_size)
-    if len(raw) != raw_size:
+        raw, blocks = save_state, _blocks(save_state, raw_size)
+    if len(raw) < raw_size:
         raise SaveStateError(f"the save state has {len(raw)} bytes, an mGBA state of this console has {raw_size}")
-    return raw, blocks.get(SAVE_MEMORY, b"")
+    return memoryview(raw)[:raw_size], blocks.get(SAVE_MEMORY, b"")
 
 
 def _blocks(save_state: bytes, at: int) -> dict[int, bytes]:

@@ -54,7 +54,7 @@ class TouchDetector(FrictionDetector):  # type: ignore[misc]
         for fixture in (contact.fixtureA, contact.fixtureB):
             body = fixture.body.userData
             if body is not None and "road_friction" in body.__dict__:
-                self.env.touched_tiles.add(body.idx)
+                self.env.note_touched_tile(body.idx)
 
 
 class FastCarRacing(CarRacing):  # type: ignore[misc]
@@ -83,9 +83,9 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
         )
         shape = tuple(size) if grayscale else (*size, 3)
         self.observation_space = spaces.Box(low=0, high=255, shape=shape, dtype=np.uint8)
-        self.touched_tiles: set[int] = set()
         self.lap_finished: bool | None = None
-        self._repainted_tiles: set[int] = set()
+        self._touched_tiles: set[int] = set()
+        self._tiles_to_repaint: list[int] = []
         self._shown_score = 0.0
         self._view = View(*size, grayscale)
         self._tile_polygons: list[list[tuple[float, float]]] = []
@@ -140,14 +140,20 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
 
     def observe(self, out: Picture | None = None) -> Picture:
         """Draw the present into `out`, or into a new array, and return it."""
-        for tile in self.touched_tiles - self._repainted_tiles:
+        for tile in self._tiles_to_repaint:
             self._view.ground.repaint(self._tile_polygons[tile], self.road_color)
-        self._repainted_tiles |= self.touched_tiles
+        self._tiles_to_repaint.clear()
         picture = self._view.draw(self.car, self.t, self._shown_score)
         if out is None:
             return picture.copy()
         out[...] = picture
         return out
+
+    def note_touched_tile(self, tile: int) -> None:
+        """Remember to paint a tile in the plain road colour, which it takes when first touched."""
+        if tile not in self._touched_tiles:
+            self._touched_tiles.add(tile)
+            self._tiles_to_repaint.append(tile)
 
     def close(self) -> None:
         """Free the window, the world and its bodies; twice is fine."""
@@ -193,7 +199,7 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
 
     def _paint_ground(self) -> None:
         self._view.ground.paint(self.road_poly, self.bg_color, self.grass_color)
-        self.touched_tiles.clear()
-        self._repainted_tiles.clear()
+        self._touched_tiles.clear()
+        self._tiles_to_repaint.clear()
         # A tile and its entry share one colour array; kerbs have plain tuples.
         self._tile_polygons = [poly for poly, color in self.road_poly if isinstance(color, np.ndarray)]

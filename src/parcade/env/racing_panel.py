@@ -34,8 +34,8 @@ class Panel:
         self._grayscale = grayscale
         self._channels = 1 if grayscale else 3
         self._top = math.floor(PANEL_TOP * height / WINDOW_H)
-        self._row_edges = np.arange(self._top, height + 1) * (WINDOW_H / height)
-        self._column_edges = np.arange(width + 1) * (WINDOW_W / width)
+        self._row_edges = np.arange(self._top, height + 1, dtype=np.float32) * np.float32(WINDOW_H / height)
+        self._column_edges = np.arange(width + 1, dtype=np.float32) * np.float32(WINDOW_W / width)
         # Where the panel starts within a row of pixels, that row keeps a share of the view.
         self._shared = float(_covered(self._row_edges, [(0, PANEL_TOP)])[0, 0])
         self.bottom_of_view = self._top + (self._shared > 0)
@@ -50,7 +50,7 @@ class Panel:
             self._columns[bar] = np.outer(columns, self._color(rgb))
         lying = (WINDOW_H - 4 * CELL_H, WINDOW_H - 2 * CELL_H + 1)
         self._rows[:, -2:] = _covered(self._row_edges, [lying]).T
-        self._steering_color, self._gyro_color = self._color(STEERING_COLOR), self._color(GYRO_COLOR)
+        self._lying_colors = np.array([[self._color(GYRO_COLOR)], [self._color(STEERING_COLOR)]])
         self._score = functools.lru_cache(MOST_SCORES_KEPT)(self._draw_score)
         self._n_score_columns = math.ceil(UPRIGHT_CELLS[0] * CELL_W * width / WINDOW_W)
 
@@ -74,14 +74,15 @@ class Panel:
         ends = [_bar(foot, -0.02 * CELL_H, speed)]
         ends += [_bar(foot, -0.01 * CELL_H, wheel.omega) for wheel in car.wheels]
         self._rows[:, :-2] = _covered(self._row_edges, ends).T
-        gyro_and_steering = [
+        lying = [
             _bar(GYRO_CELL * CELL_W, -0.8 * CELL_W, car.hull.angularVelocity),
             _bar(STEERING_CELL * CELL_W, -10.0 * CELL_W, car.wheels[0].joint.angle),
         ]
-        gyro, steering = _covered(self._column_edges, gyro_and_steering)
+        gyro_and_steering = _covered(self._column_edges, lying)
+        gyro, steering = gyro_and_steering
         # The gyroscope's bar is drawn later and hides the other where they meet.
-        np.multiply.outer(steering * (1 - gyro), self._steering_color, out=self._columns[-2])
-        np.multiply.outer(gyro, self._gyro_color, out=self._columns[-1])
+        steering *= 1 - gyro
+        np.multiply(gyro_and_steering[:, :, None], self._lying_colors, out=self._columns[-2:])
 
     def _color(self, rgb: tuple[int, int, int]) -> Weights:
         if self._grayscale:
@@ -117,9 +118,9 @@ def _bar(start: float, per_unit: float, value: float) -> tuple[int, int]:
     return int(min(start, end)), int(max(start, end)) + 1
 
 
-def _covered(edges: npt.NDArray[np.float64], bars: Sequence[tuple[float, float]]) -> Weights:
+def _covered(edges: Weights, bars: Sequence[tuple[float, float]]) -> Weights:
     """The share of each pixel that each bar covers, (bars, pixels); a bar is (start, end) in window pixels."""
-    starts_ends = np.array(bars, np.float64)
+    starts_ends = np.array(bars, np.float32)
     within = np.minimum(np.maximum(edges, starts_ends[:, :1]), starts_ends[:, 1:])
-    share: Weights = ((within[:, 1:] - within[:, :-1]) * (1 / (edges[1] - edges[0]))).astype(np.float32)
+    share: Weights = (within[:, 1:] - within[:, :-1]) / (edges[1] - edges[0])
     return share

@@ -73,6 +73,8 @@ class Ground:
     def paint(self, road: list[Any], background: Sequence[float], grass: Sequence[float]) -> None:
         """Paint a new episode's ground; `road` is the env's list of (corners, colour)."""
         self._paint_field(paint_color(background, self._grayscale), paint_color(grass, self._grayscale))
+        # Kerbs on a straight are points of no width; the original shows a hair's breadth of them.
+        road = [(polygon, color) for polygon, color in road if polygon[0] != polygon[1]]
         corners = self._to_texels(np.array([polygon for polygon, _ in road]))
         for polygon, (_, color) in zip(corners, road, strict=True):
             self._fill(polygon, color)

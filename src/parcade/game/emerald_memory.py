@@ -27,9 +27,10 @@ BATTLE_OUTCOME = 0x0202_433A  # gBattleOutcome
 BATTLE_CURSORS = 0x0202_44AC  # gActionSelectionCursor[4], then gMoveSelectionCursor[4]
 PARTY_COUNT = 0x0202_44E9  # gPlayerPartyCount
 PARTY = 0x0202_44EC  # gPlayerParty[6], 100 bytes each
-MAP_HEADER = 0x0203_7318  # gMapHeader
-OBJECT_EVENTS = 0x0203_7350  # gObjectEvents[16], 0x24 bytes each; [0x12] of the map header is its layout id
-PLAYER_AVATAR = 0x0203_7590  # gPlayerAvatar; byte 5: index of the player's object event
+MAP_HEADER = 0x0203_7318  # gMapHeader: pointer to the layout; 0x12: the layout's number
+LAYOUT_ID = MAP_HEADER + 0x12
+OBJECT_EVENTS = 0x0203_7350  # gObjectEvents[16], 0x24 bytes each
+OBJECT_EVENTS_END = OBJECT_EVENTS + 16 * 0x24
 MESSAGE_BOX = 0x0203_75BC  # sFieldMessageBoxMode: 0 hidden
 OPPONENT_TRAINER = 0x0203_8BCA  # gTrainerBattleOpponent_A
 START_MENU_WINDOW = 0x0203_CD8C  # sStartMenuWindowId: 0xFF when closed
@@ -48,14 +49,14 @@ FIRST_VARIABLE = 0x4000
 SAVE_1_SIZE = 0x3D88
 
 # Offsets in save block 2.
-NAME = 0x00  # 8 bytes, then the gender
+NAME = 0x00  # 8 bytes
+GENDER = 0x08  # 1: female
 TRAINER_ID = 0x0A
 PLAY_TIME = 0x0E  # hours u16, minutes, seconds, vblanks
 DEX_CAUGHT = 0x28
 DEX_SEEN = 0x5C
 DEX_SIZE = 52
 SECURITY_KEY = 0xAC
-SAVE_2_READ = 0xB0
 SAVE_2_SIZE = 0x0F2C
 
 BORDER = 7  # blocks added left and above a map in gBackupMapLayout
@@ -163,8 +164,8 @@ _INTERIORS = {  # group: (where, rooms by number); an empty room has no name her
     9: (
         "Slateport",
         (
-            "shipyard 1F|shipyard 2F|tent lobby|tent corridor|tent arena|name rater|fan club|museum 1F|museum 2F|harbor|"
-            f"house|{_CENTER}|mart"
+            "shipyard 1F|shipyard 2F|tent lobby|tent corridor|tent arena|name rater|fan club|museum 1F|museum 2F|"
+            f"harbor|house|{_CENTER}|mart"
         ),
     ),
     10: ("Mauville", f"gym|bike shop|house 1|game corner|house 2|{_CENTER}|mart"),
@@ -180,8 +181,8 @@ _INTERIORS = {  # group: (where, rooms by number); an empty room has no name her
         "Lilycove",
         (
             f"motel 1F|motel 2F|museum 1F|museum 2F|contest lobby|contest hall|{_CENTER}|unused mart|trainer fan club|"
-            "harbor|move deleter|house 1|house 2|house 3|house 4|store 1F|store 2F|store 3F|store 4F|store 5F|store roof|"
-            "store elevator"
+            "harbor|move deleter|house 1|house 2|house 3|house 4|store 1F|store 2F|store 3F|store 4F|store 5F|"
+            "store roof|store elevator"
         ),
     ),
     14: (
@@ -218,10 +219,11 @@ _INTERIORS = {  # group: (where, rooms by number); an empty room has no name her
             "Meteor Falls 1F 1|Meteor Falls 1F 2|Meteor Falls B1F 1|Meteor Falls B1F 2|Rusturf Tunnel|"
             "Underwater Sootopolis|Desert Ruins|Granite Cave 1F|Granite Cave B1F|Granite Cave B2F|Granite Cave Steven|"
             "Petalburg Woods|Mt. Chimney|Jagged Pass|Fiery Path|Mt. Pyre 1F|Mt. Pyre 2F|Mt. Pyre 3F|Mt. Pyre 4F|"
-            "Mt. Pyre 5F|Mt. Pyre 6F|Mt. Pyre exterior|Mt. Pyre summit|Aqua Hideout 1F|Aqua Hideout B1F|Aqua Hideout B2F|"
-            "Underwater Seafloor Cavern|Seafloor Cavern entrance|Seafloor Cavern 1|Seafloor Cavern 2|Seafloor Cavern 3|"
-            "Seafloor Cavern 4|Seafloor Cavern 5|Seafloor Cavern 6|Seafloor Cavern 7|Seafloor Cavern 8|Seafloor Cavern 9|"
-            "Cave of Origin entrance|Cave of Origin 1F||||Cave of Origin B1F|Victory Road 1F|Victory Road B1F|"
+            "Mt. Pyre 5F|Mt. Pyre 6F|Mt. Pyre exterior|Mt. Pyre summit|Aqua Hideout 1F|Aqua Hideout B1F|"
+            "Aqua Hideout B2F|Underwater Seafloor Cavern|Seafloor Cavern entrance|Seafloor Cavern 1|Seafloor Cavern 2|"
+            "Seafloor Cavern 3|Seafloor Cavern 4|Seafloor Cavern 5|Seafloor Cavern 6|Seafloor Cavern 7|"
+            "Seafloor Cavern 8|Seafloor Cavern 9|Cave of Origin entrance|Cave of Origin 1F||||Cave of Origin B1F|"
+            "Victory Road 1F|Victory Road B1F|"
             "Victory Road B2F|Shoal Cave entrance, low tide|Shoal Cave inner, low tide|Shoal Cave stairs|"
             "Shoal Cave lower|Shoal Cave entrance, high tide|Shoal Cave inner, high tide|New Mauville entrance|"
             "New Mauville|Abandoned Ship deck"
@@ -266,7 +268,7 @@ MAP_NAMES = _map_names()
 def map_name(group: int, number: int) -> str:
     """Return the map's name, or ``group.number`` for one without a name here.
 
-    >>> map_name(0, 9), map_name(1, 4), map_name(26, 40)
-    ('Littleroot Town', 'Littleroot: Birch\\'s lab', '26.40')
+    >>> map_name(0, 9), map_name(11, 3), map_name(26, 40)
+    ('Littleroot Town', 'Rustboro: gym', '26.40')
     """
     return MAP_NAMES.get((group, number)) or f"{group}.{number}"

@@ -1,8 +1,9 @@
-"""The state of Pokemon Emerald, read from a console's memory in a dozen block reads."""
+"""The state of Pokemon Emerald, read from a console's memory: all of RAM in two views, little of the ROM."""
 
 from __future__ import annotations
 
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 from parcade.console.base import AddressError, Memory
@@ -14,16 +15,23 @@ REACH = 3  # the surroundings are a square of 2 * REACH + 1 blocks with the play
 SIDE = 2 * REACH + 1
 NOWHERE = (at.BLOCKED,) * (SIDE * SIDE)
 
-_POINTERS = struct.Struct("<4I28x2I44xiiI")  # controllers, save blocks, backup layout; from CONTROLLERS on
+_EWRAM, _IWRAM = at.EWRAM[0], at.IWRAM[0]
+_POINTERS = struct.Struct("<II44xiiI")  # save blocks, backup layout; from SAVE_POINTERS on
 _CALLBACKS = struct.Struct("<4xI4xI")  # callback2, vblank callback; from MAIN on
 _PLACE = struct.Struct("<hhBB")
 _MONEY = struct.Struct("<IH")
 _TIME = struct.Struct("<HBB")
 _OBJECT = struct.Struct("<I12xhh4xB11x")  # bits, x, y, facing
+_TILESETS = struct.Struct("<II")
+_WORD = struct.Struct("<I")
+_HALF = struct.Struct("<H")
 _ROW = struct.Struct(f"<{SIDE}H")
 _FIGHTER = struct.Struct("<H10x4H20xHBxH30xI8x")  # species, moves, hp, level, max hp, status
 _OBJECT_ACTIVE, _OBJECT_HIDDEN, _OBJECT_PLAYER = 1 << 0, 1 << 13, 1 << 16
-_FIELD_SIZE = at.MESSAGE_BOX + 1 - at.MAP_HEADER
+_FIRST_SIZE = at.VARIABLES + at.VARIABLES_SIZE  # as far as anything is read of the save blocks
+_SECOND_SIZE = at.SECURITY_KEY + 4
+
+Bytes = bytes | memoryview
 
 
 class Fighter(NamedTuple):
@@ -134,66 +142,65 @@ def read_state(memory: Memory) -> State:
     moves them or changes the security key, or while it has a party member decrypted in place, a frame may end:
     then the vblank callback is empty, the money is impossible or a checksum is wrong, and ``settled`` is False.
     """
-    pointers = memory.read(at.CONTROLLERS, _POINTERS.size)
-    controller, _, _, _, save_1, save_2, width, height, blocks = _POINTERS.unpack(pointers)
-    callback, vblank = _CALLBACKS.unpack(memory.read(at.MAIN, _CALLBACKS.size))
+    ewram = memory.read(_EWRAM, at.EWRAM[1] - _EWRAM)  # on a GBA console both are views, not copies
+    iwram = memory.read(_IWRAM, at.IWRAM[1] - _IWRAM)
+    save_1, save_2, columns, rows, blocks = _POINTERS.unpack_from(iwram, at.SAVE_POINTERS - _IWRAM)
+    callback, vblank = _CALLBACKS.unpack_from(iwram, at.MAIN - _IWRAM)
     screen = at.SCREENS.get(callback & ~1, "other")
     if not (_fits(save_1, at.SAVE_1_SIZE, at.EWRAM) and _fits(save_2, at.SAVE_2_SIZE, at.EWRAM)):
         return State(screen=screen)
-    second = memory.read(save_2, at.SAVE_2_READ)
-    name = decode_text(bytes(second[at.NAME : at.NAME + 8])).rstrip()
-    field = memory.read(at.MAP_HEADER, _FIELD_SIZE)
-    layout = int.from_bytes(field[:4], "little")
-    width, height = width - at.BORDER_WIDTH, height - at.BORDER_HEIGHT
+    second = bytes(ewram[save_2 - _EWRAM : save_2 - _EWRAM + _SECOND_SIZE])
+    name = decode_text(second[at.NAME : at.NAME + 8]).rstrip()
+    (layout,) = _WORD.unpack_from(ewram, at.MAP_HEADER - _EWRAM)
+    width, height = columns - at.BORDER_WIDTH, rows - at.BORDER_HEIGHT
     if not (_fits(layout, 0x18, at.ROM) and _plausible(width, height, blocks)):
         return State(screen=screen, name=name)  # at the title, in the menu, or during the professor's speech
-    first = memory.read(save_1, at.VARIABLES + at.VARIABLES_SIZE)
+    first = bytes(ewram[save_1 - _EWRAM : save_1 - _EWRAM + _FIRST_SIZE])
     x, y, group, number = _PLACE.unpack_from(first, at.POSITION)
-    key = int.from_bytes(second[at.SECURITY_KEY : at.SECURITY_KEY + 4], "little")
+    inside = 0 <= x < width and 0 <= y < height
+    facing, people = _people(ewram)
+    under, around = (0, NOWHERE)
+    if inside:
+        behaviours, kinds = _block_tables(*_attributes(memory, layout))
+        under, around = _look_around(ewram, kinds, blocks - _EWRAM, columns, x, y, people)
+    (key,) = _WORD.unpack_from(second, at.SECURITY_KEY)
     money, coins = _MONEY.unpack_from(first, at.MONEY)
-    money, coins = money ^ key, coins ^ (key & 0xFFFF)
-    count = memory.read(at.PARTY_COUNT, 1)[0]
-    party = decode_party(bytes(memory.read(at.PARTY, MEMBER_SIZE * PARTY_SLOTS)), count)
-    flags = bytes(first[at.FLAGS : at.FLAGS + at.FLAGS_SIZE])
+    money ^= key
+    party = _read_party(ewram)
     hours, minutes, seconds = _TIME.unpack_from(second, at.PLAY_TIME)
-    fighting = memory.read(at.MAIN_BITS, 1)[0] & 2
-    facing, people = _people(field)
-    behaviour, elevation, surroundings = _look_around(memory, layout, blocks, width, height, x, y, people)
-    status = memory.read(at.SCRIPT_STATUS, at.CONTROLS_LOCKED + 1 - at.SCRIPT_STATUS)
-    settled = vblank != 0 and money <= at.MOST_MONEY and all(member.valid for member in party)
     return State(
-        True,
-        settled and 0 <= x < width and 0 <= y < height,
-        screen,
-        name,
-        second[at.NAME + 8] == 1,
-        int.from_bytes(second[at.TRAINER_ID : at.TRAINER_ID + 4], "little"),
-        3600 * hours + 60 * minutes + seconds,
-        group,
-        number,
-        x,
-        y,
-        width,
-        height,
-        int.from_bytes(field[0x12:0x14], "little"),
-        facing,
-        behaviour,
-        elevation,
-        surroundings,
-        money,
-        coins,
-        int.from_bytes(flags[at.FLAG_FIRST_BADGE >> 3 : (at.FLAG_FIRST_BADGE >> 3) + 2], "little") >> 7 & 0xFF,
-        count_bits(second[at.DEX_CAUGHT : at.DEX_CAUGHT + at.DEX_SIZE]),
-        count_bits(second[at.DEX_SEEN : at.DEX_SEEN + at.DEX_SIZE]),
-        party,
-        decode_bag(bytes(first[at.BAG : at.BAG + at.BAG_SIZE]), key & 0xFFFF),
-        flags,
-        bytes(first[at.VARIABLES :]),
-        field[-1] != 0,
-        status[-1] != 0,
-        status[0] == 0,
-        memory.read(at.START_MENU_WINDOW, 1)[0] != 0xFF,
-        _read_battle(memory, controller) if fighting else None,
+        running=True,
+        settled=inside and vblank != 0 and money <= at.MOST_MONEY and all(member.valid for member in party),
+        screen=screen,
+        name=name,
+        female=second[at.GENDER] == 1,
+        trainer_id=_WORD.unpack_from(second, at.TRAINER_ID)[0],
+        play_time_s=3600 * hours + 60 * minutes + seconds,
+        group=group,
+        number=number,
+        x=x,
+        y=y,
+        width=width,
+        height=height,
+        layout=_HALF.unpack_from(ewram, at.LAYOUT_ID - _EWRAM)[0],
+        facing=facing,
+        behaviour=behaviours[under & 0x3FF] if inside else 0,
+        elevation=under >> 12,
+        surroundings=around,
+        money=money,
+        coins=coins ^ (key & 0xFFFF),
+        badges=_HALF.unpack_from(first, at.FLAGS + (at.FLAG_FIRST_BADGE >> 3))[0] >> 7 & 0xFF,
+        caught=count_bits(second[at.DEX_CAUGHT : at.DEX_CAUGHT + at.DEX_SIZE]),
+        seen=count_bits(second[at.DEX_SEEN : at.DEX_SEEN + at.DEX_SIZE]),
+        party=party,
+        bag=decode_bag(first[at.BAG : at.BAG + at.BAG_SIZE], key & 0xFFFF),
+        flags=first[at.FLAGS : at.FLAGS + at.FLAGS_SIZE],
+        variables=first[at.VARIABLES :],
+        dialogue=ewram[at.MESSAGE_BOX - _EWRAM] != 0,
+        locked=iwram[at.CONTROLS_LOCKED - _IWRAM] != 0,
+        script=iwram[at.SCRIPT_STATUS - _IWRAM] == 0,
+        menu=ewram[at.START_MENU_WINDOW - _EWRAM] != 0xFF,
+        battle=_read_battle(ewram, iwram) if iwram[at.MAIN_BITS - _IWRAM] & 2 else None,
     )
 
 
@@ -207,11 +214,15 @@ def _plausible(width: int, height: int, blocks: int) -> bool:
     return width > 0 and height > 0 and size <= at.MOST_BLOCKS and _fits(blocks, 2 * size, at.EWRAM)
 
 
-def _people(field: bytes | memoryview) -> tuple[str, list[tuple[int, int]]]:
+def _read_party(ewram: Bytes) -> tuple[Member, ...]:
+    start = at.PARTY - _EWRAM
+    return decode_party(bytes(ewram[start : start + MEMBER_SIZE * PARTY_SLOTS]), ewram[at.PARTY_COUNT - _EWRAM])
+
+
+def _people(ewram: Bytes) -> tuple[str, list[tuple[int, int]]]:
     """Return where the player looks, and the map positions of everybody and everything else that stands around."""
-    objects = field[at.OBJECT_EVENTS - at.MAP_HEADER : at.PLAYER_AVATAR - at.MAP_HEADER]
     facing, people = 0, []
-    for bits, x, y, directions in _OBJECT.iter_unpack(objects):
+    for bits, x, y, directions in _OBJECT.iter_unpack(ewram[at.OBJECT_EVENTS - _EWRAM : at.OBJECT_EVENTS_END - _EWRAM]):
         if not bits & _OBJECT_ACTIVE:
             continue
         if bits & _OBJECT_PLAYER:
@@ -222,67 +233,63 @@ def _people(field: bytes | memoryview) -> tuple[str, list[tuple[int, int]]]:
 
 
 def _look_around(
-    memory: Memory, layout: int, blocks: int, width: int, height: int, x: int, y: int, people: list[tuple[int, int]]
-) -> tuple[int, int, tuple[int, ...]]:
-    """Return the behaviour and elevation under the player, and the kinds of the blocks around."""
-    if not (0 <= x < width and 0 <= y < height):
-        return 0, 0, NOWHERE
-    stride = width + at.BORDER_WIDTH
-    corner = (y + at.BORDER - REACH) * stride + x + at.BORDER - REACH
-    window = memory.read(blocks + 2 * corner, 2 * (stride * (SIDE - 1) + SIDE))
-    primary, secondary = _attributes(memory, layout)
-    kinds, behaviours = [], []
-    for start in range(0, 2 * stride * SIDE, 2 * stride):
-        for block in _ROW.unpack_from(window, start):
-            metatile = block & 0x3FF
-            table = primary if metatile < at.PRIMARY_METATILES else secondary
-            index = 2 * (metatile & 0x1FF)
-            behaviour = table[index] if index < len(table) else 0
-            behaviours.append(behaviour)
-            if block == at.UNDEFINED_BLOCK:
-                kinds.append(at.BLOCKED)
-            else:
-                kinds.append(at.SOLID_KINDS[behaviour] if block & 0xC00 else at.FREE_KINDS[behaviour])
+    ewram: Bytes, kinds_by_block: bytes, blocks: int, columns: int, x: int, y: int, people: list[tuple[int, int]]
+) -> tuple[int, tuple[int, ...]]:
+    """Return the block under the player, and the kinds of the blocks around."""
+    corner = blocks + 2 * ((y + at.BORDER - REACH) * columns + x + at.BORDER - REACH)
+    rows = [_ROW.unpack_from(ewram, corner + 2 * columns * row) for row in range(SIDE)]
+    kinds = [kinds_by_block[block & 0xFFF] for row in rows for block in row]
     for person_x, person_y in people:
         column, row = person_x - x + REACH, person_y - y + REACH
         if 0 <= column < SIDE and 0 <= row < SIDE:
             kinds[row * SIDE + column] = at.PERSON
-    middle = _ROW.unpack_from(window, 2 * stride * REACH)[REACH]
-    return behaviours[SIDE * SIDE // 2], middle >> 12, tuple(kinds)
+    return rows[REACH][REACH], tuple(kinds)
 
 
-def _attributes(memory: Memory, layout: int) -> tuple[bytes | memoryview, bytes | memoryview]:
-    """Return the metatile attributes (u16 each, low byte = behaviour) of both tilesets; empty where unreadable."""
+def _attributes(memory: Memory, layout: int) -> tuple[bytes, bytes]:
+    """Return the metatile attributes of both tilesets; empty where a pointer leads nowhere or the ROM is too short."""
     try:
-        primary, secondary = struct.unpack("<II", memory.read(layout + 0x10, 8))
+        primary, secondary = _TILESETS.unpack(memory.read(layout + 0x10, 8))
         return _attributes_of(memory, primary), _attributes_of(memory, secondary)
-    except AddressError:  # a pointer into nowhere, or a ROM shorter than the game's
+    except AddressError:
         return b"", b""
 
 
-def _attributes_of(memory: Memory, tileset: int) -> bytes | memoryview:
-    address = int.from_bytes(memory.read(tileset + 0x10, 4), "little")
-    return memory.read(address, 2 * at.PRIMARY_METATILES)
+def _attributes_of(memory: Memory, tileset: int) -> bytes:
+    (address,) = _WORD.unpack(memory.read(tileset + 0x10, 4))
+    return bytes(memory.read(address, 2 * at.PRIMARY_METATILES))
 
 
-def _read_battle(memory: Memory, controller: int) -> Battle:
-    mons = memory.read(at.BATTLE_MONS, 2 * _FIGHTER.size)
-    cursors = memory.read(at.BATTLE_CURSORS, 8)
-    kind = int.from_bytes(memory.read(at.BATTLE_TYPE, 4), "little")
-    outcome = memory.read(at.BATTLE_OUTCOME, 1)[0] & 0x7F
-    opponent = int.from_bytes(memory.read(at.OPPONENT_TRAINER, 2), "little")
+@lru_cache(maxsize=128)
+def _block_tables(primary: bytes, secondary: bytes) -> tuple[bytes, bytes]:
+    """Return the behaviour per metatile, and the kind per block without its elevation.
+
+    Attributes are 16 bits a metatile with the behaviour in the low byte; a block is a metatile and two collision bits.
+    """
+    behaviours = primary[::2].ljust(at.PRIMARY_METATILES, b"\0") + secondary[::2].ljust(at.PRIMARY_METATILES, b"\0")
+    free = bytearray(at.FREE_KINDS[behaviour] for behaviour in behaviours)
+    free[at.UNDEFINED_BLOCK] = at.BLOCKED
+    return behaviours, bytes(free) + 3 * bytes(at.SOLID_KINDS[behaviour] for behaviour in behaviours)
+
+
+def _read_battle(ewram: Bytes, iwram: Bytes) -> Battle:
+    """Return the battle as seen from the player's first and the first opponent's place."""
+    (kind,) = _WORD.unpack_from(ewram, at.BATTLE_TYPE - _EWRAM)
+    (opponent,) = _HALF.unpack_from(ewram, at.OPPONENT_TRAINER - _EWRAM)
+    (controller,) = _WORD.unpack_from(iwram, at.CONTROLLERS - _IWRAM)
+    outcome = ewram[at.BATTLE_OUTCOME - _EWRAM] & 0x7F
     return Battle(
-        _fighter(mons, 0),
-        _fighter(mons, _FIGHTER.size),
-        kind,
-        opponent if kind & at.BATTLE_TRAINER else 0,
-        at.OUTCOMES[outcome] if outcome < len(at.OUTCOMES) else "other",
-        at.BATTLE_MENUS.get(controller & ~1, ""),
-        cursors[0],
-        cursors[4],
+        own=_fighter(ewram, at.BATTLE_MONS - _EWRAM),
+        foe=_fighter(ewram, at.BATTLE_MONS - _EWRAM + _FIGHTER.size),
+        kind=kind,
+        trainer=opponent if kind & at.BATTLE_TRAINER else 0,
+        outcome=at.OUTCOMES[outcome] if outcome < len(at.OUTCOMES) else "other",
+        menu=at.BATTLE_MENUS.get(controller & ~1, ""),
+        action_cursor=ewram[at.BATTLE_CURSORS - _EWRAM],
+        move_cursor=ewram[at.BATTLE_CURSORS - _EWRAM + 4],
     )
 
 
-def _fighter(mons: bytes | memoryview, offset: int) -> Fighter:
-    species, move_1, move_2, move_3, move_4, hp, level, most, status = _FIGHTER.unpack_from(mons, offset)
+def _fighter(ewram: Bytes, offset: int) -> Fighter:
+    species, move_1, move_2, move_3, move_4, hp, level, most, status = _FIGHTER.unpack_from(ewram, offset)
     return Fighter(species, level, hp, most, status, (move_1, move_2, move_3, move_4))

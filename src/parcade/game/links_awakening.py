@@ -158,8 +158,9 @@ class LinksAwakening(Game[LinkState, Progress]):
             parts["rooms"] = 1.0
         if after[FIRST_OWNED : LAST_OWNED + 1] != before[FIRST_OWNED : LAST_OWNED + 1]:
             new = [item for item in holdings(after) if item not in progress["owned"]]
-            progress["owned"].update(dict.fromkeys(new, 1))
-            parts["items"] = float(len(new))
+            if new:
+                progress["owned"].update(dict.fromkeys(new, 1))
+                parts["items"] = float(len(new))
         found = after.instruments & ~progress["instruments"]
         if found:
             progress["instruments"] |= found
@@ -258,8 +259,8 @@ def holdings(state: LinkState) -> list[str]:
     tags += [name for name in ("flippers", "medicine", "toadstool") if getattr(state, name)]
     tags += [f"door_key_{number}" for number, held in enumerate(state.door_keys, 1) if held]
     tags += [f"song_{bit}" for bit in range(3) if state.songs >> bit & 1]
-    for number, dungeon in enumerate((*state.dungeons, state.color_dungeon), 1):
-        names = zip(DungeonItems._fields[:4], dungeon[:4], strict=True)
+    for number in range(10):
+        names = zip(DungeonItems._fields[:4], state.dungeon(number)[:4], strict=True)
         tags += [f"dungeon_{number}_{name}" for name, held in names if held]
     return tags
 

@@ -7,6 +7,8 @@ below DC00 agree with Data Crystal's RAM map of the original. Work RAM from D000
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from parcade.console.base import Memory
@@ -29,6 +31,7 @@ LAST_ITEM = BOOMERANG
 
 _ENTITIES = 16
 _ALIVE = frozenset((4, 5, 6))  # entity status: being set up, active, stunned
+_SIDE_VIEW = 2  # hIsSideScrolling
 _HARMLESS = 0x80  # bit of the entity's physics flags
 _SVBK = 0xFF70  # which work RAM bank the CPU of a Game Boy Color sees from D000
 
@@ -90,7 +93,7 @@ class LinkState(NamedTuple):
     toadstool: int
     door_keys: tuple[int, ...]  # Tail, Angler, Face, Bird
     golden_leaves: int  # SLIME_KEY means the key
-    dungeons: tuple[DungeonItems, ...]  # dungeons 1 to 8, then the Egg
+    dungeons: bytes  # five bytes each for dungeons 1 to 8 and the Egg, see ``dungeon``
     color_dungeon: DungeonItems  # zeros outside DX
     songs: int
     here: DungeonItems  # of the dungeon Link is in
@@ -105,7 +108,6 @@ class LinkState(NamedTuple):
     powder: int
     tarin: int  # 1 cured of being a raccoon, 2 after Bottle Grotto
     deaths: int
-    tunic: int  # DX: 0 green, 1 red, 2 blue
     entities: tuple[Entity, ...]
 
     @property
@@ -116,6 +118,10 @@ class LinkState(NamedTuple):
         if self.map_id == COLOR_DUNGEON:
             return 0x300 + self.room
         return (0x200 if self.map_id in INDOOR_B_MAPS else 0x100) + self.room
+
+    def dungeon(self, number: int) -> DungeonItems:
+        """Return what Link holds for dungeon ``number``: 1 to 8, 9 the Wind Fish's Egg, 0 the Color Dungeon."""
+        return DungeonItems(*self.dungeons[5 * number - 5 : 5 * number]) if number else self.color_dungeon
 
     @property
     def playing(self) -> bool:
@@ -150,31 +156,30 @@ _NO_DUNGEON = DungeonItems(0, 0, 0, 0, 0)
 
 
 def read_link_state(memory: Memory) -> LinkState:
-    """Return what memory means now, in a dozen block reads."""
+    """Return what memory means now, in a dozen block reads (each costs more than the bytes in it)."""
     link = memory.read(0xFF98, 11)
     room = memory.read(0xFFF6, 9)
     color = room[8] == 1  # hIsGBC
-    own = read_bank_1(memory, 0xDB00, 0x79, color)
-    now = read_bank_1(memory, 0xDB95, 0x3C, color)
+    bank_1 = _bank_1_reader(memory) if color else memory.read
+    own = bytes(bank_1(0xDB00, 0xD1))
     motion = memory.read(0xC112, 0x13)
     talk = memory.read(0xC15B, 0x19)
     map_id = room[1]
-    indoor = now[0x10]
     return LinkState(
-        category=OVERWORLD if not indoor else DUNGEON if map_id in DUNGEON_MAPS else INDOOR,
+        category=OVERWORLD if not own[0xA5] else DUNGEON if map_id in DUNGEON_MAPS else INDOOR,
         map_id=map_id,
         room=room[0],
         x=link[0],
         y=link[1],
         z=link[10],
-        side_view=room[3] == 2,
+        side_view=room[3] == _SIDE_VIEW,
         direction=link[6],
         motion=motion[10],
         motion_blocked=link[9],
         carrying=talk[1],
         game_over_stage=link[4],
-        gameplay=now[0],
-        gameplay_subtype=now[1],
+        gameplay=own[0x95],
+        gameplay_subtype=own[0x96],
         dialogue=memory.read(0xC19F, 1)[0] & 0x7F,
         dialogue_index=motion[0] << 8 | talk[0x18],
         room_transition=motion[0x12],
@@ -191,12 +196,12 @@ def read_link_state(memory: Memory) -> LinkState:
         toadstool=own[0x4B],
         door_keys=tuple(own[0x11:0x15]),
         golden_leaves=own[0x15],
-        dungeons=tuple(DungeonItems(*own[at : at + 5]) for at in range(0x16, 0x43, 5)),
-        color_dungeon=DungeonItems(*read_bank_1(memory, 0xDDDA, 5, color)) if color else _NO_DUNGEON,
+        dungeons=own[0x16:0x43],
+        color_dungeon=DungeonItems(*bank_1(0xDDDA, 5)) if color else _NO_DUNGEON,
         songs=own[0x49],
-        here=DungeonItems(*now[0x37:0x3C]),
+        here=DungeonItems(*own[0xCC:0xD1]),
         shells=_BCD[own[0x0F]],
-        instruments=sum((flags >> 1 & 1) << dungeon for dungeon, flags in enumerate(own[0x65:0x6D])),
+        instruments=decode_instruments(own[0x65:0x6D]),
         health=own[0x5A],
         max_hearts=own[0x5B],
         heart_pieces=own[0x5C],
@@ -206,28 +211,35 @@ def read_link_state(memory: Memory) -> LinkState:
         powder=_BCD[own[0x4C]],
         tarin=own[0x48],
         deaths=100 * _BCD[own[0x58]] + _BCD[own[0x57]],  # low digits first, unlike the rupees
-        tunic=read_bank_1(memory, 0xDC0F, 1, color)[0] if color else 0,
         entities=read_entities(memory),
     )
 
 
-def read_bank_1(memory: Memory, address: int, length: int, color: bool) -> bytes | memoryview:
-    """Read from D000 upwards as bank 1, whichever bank the game has switched in at this instant.
+def decode_instruments(flags: bytes) -> int:
+    """Return bit 1 of each of the eight dungeons' flag bytes as one number.
+
+    >>> bin(decode_instruments(bytes([3, 1, 2, 0, 0, 0, 0, 2])))
+    '0b10000101'
+    """
+    found = int.from_bytes(flags, "little") >> 1 & 0x0101010101010101
+    return found * 0x0102040810204080 >> 56 & 0xFF  # gathers the lowest bit of every byte in the top byte
+
+
+def _bank_1_reader(memory: Memory) -> Callable[[int, int], bytes | memoryview]:
+    """Return what reads D000 and above as bank 1, whichever bank the game has switched in at this instant.
 
     DX swaps bank 2 in for a few instructions at a time, and a frame may end between them.
     """
-    if color and memory.read(_SVBK, 1)[0] & 7 > 1:
-        banked = getattr(memory, "read_bank", None)
-        if banked is not None:
-            raw: bytes = banked(1, address, length)
-            return raw
-    return memory.read(address, length)
+    banked: Callable[[int, int, int], bytes] | None = getattr(memory, "read_bank", None)
+    if banked is not None and memory.read(_SVBK, 1)[0] & 7 > 1:
+        return partial(banked, 1)
+    return memory.read
 
 
 def read_entities(memory: Memory) -> tuple[Entity, ...]:
     """Return the living entities of the room, in slot order."""
-    status = memory.read(0xC280, _ENTITIES)
-    slots = [slot for slot in range(_ENTITIES) if status[slot] in _ALIVE]
+    status = bytes(memory.read(0xC280, _ENTITIES))
+    slots = [slot for slot in range(_ENTITIES) if status[slot] in _ALIVE] if any(status) else []
     if not slots:
         return ()
     places = memory.read(0xC200, 4 * _ENTITIES)  # x, y, then a byte each that is FF where they are negative
@@ -235,16 +247,18 @@ def read_entities(memory: Memory) -> tuple[Entity, ...]:
     bodies = memory.read(0xC340, 3 * _ENTITIES)  # physics flags, hitbox, health
     kinds = memory.read(0xC380, 3 * _ENTITIES)  # direction, private, type
     return tuple(
-        Entity(
-            slot=slot,
-            kind=kinds[32 + slot],
-            x=places[slot] - (256 if places[32 + slot] else 0),
-            y=places[16 + slot] - (256 if places[48 + slot] else 0),
-            z=heights[slot],
-            status=status[slot],
-            health=bodies[32 + slot],
-            direction=kinds[slot],
-            hostile=not bodies[slot] & _HARMLESS,
-        )
-        for slot in slots
+        [
+            Entity(
+                slot,
+                kinds[32 + slot],
+                places[slot] - (256 if places[32 + slot] else 0),
+                places[16 + slot] - (256 if places[48 + slot] else 0),
+                heights[slot],
+                status[slot],
+                bodies[32 + slot],
+                kinds[slot],
+                not bodies[slot] & _HARMLESS,
+            )
+            for slot in slots
+        ]
     )

@@ -8,9 +8,10 @@ from __future__ import annotations
 from math import log10
 from typing import Any, ClassVar
 
-from parcade.console.base import Memory
+from parcade.console.base import Console, Memory
 from parcade.game import emerald_memory as at
 from parcade.game.base import Action, Features, Game
+from parcade.game.boot import idle
 from parcade.game.emerald_party import PARTY_SLOTS
 from parcade.game.emerald_state import REACH, Fighter, State, read_state
 
@@ -57,6 +58,10 @@ class PokemonEmerald(Game[State, Progress]):
     metric_names = (*MILESTONES, *_COUNTS, "success")
     reward_weights = _PARTS
 
+    def start(self, console: Console, seed: int) -> None:
+        """Wait up to a second, told by ``seed``: the game draws a random number a frame, so episodes differ."""
+        idle(console, seed)
+
     def read(self, memory: Memory) -> State:
         """Return what memory means now; never fails, whatever the game is doing."""
         return read_state(memory)
@@ -82,16 +87,17 @@ class PokemonEmerald(Game[State, Progress]):
         Everything is compared with ``progress``, not with ``before``, so a torn state delays a reward by a step but
         never makes or loses one.
         """
-        reached = progress["milestones"]
-        if len(reached) < len(MILESTONES):
-            reached.extend(name for name, met in after.milestones.items() if met and name not in reached)
         if not after.settled:
+            if not after.running:  # a name may be given before the game is running
+                self._reach(progress, after)
             return {}
         first, progress["started"] = not progress["started"], 1
         parts: dict[str, float] = {}
         self._explore(progress, after, parts)
-        if first or before.flags != after.flags or not before.settled:
+        if first or not before.settled or before.flags != after.flags:
             self._tell(progress, after, parts)
+        if first or not before.settled or _story_of(before) != _story_of(after):
+            self._reach(progress, after)
         best = (
             ("badges", after.badges.bit_count(), 1),
             ("levels", sum(member.level for member in after.party), 1),
@@ -131,6 +137,11 @@ class PokemonEmerald(Game[State, Progress]):
             progress["known"] = f"{known | new:x}"
             progress["story"] += new.bit_count()
             parts["story"] = float(new.bit_count())
+
+    def _reach(self, progress: Progress, state: State) -> None:
+        reached = progress["milestones"]
+        if len(reached) < len(MILESTONES):
+            reached.extend(name for name, met in state.milestones.items() if met and name not in reached)
 
     def _nurse(self, progress: Progress, state: State, parts: dict[str, float]) -> None:
         """Note healing, as the sum of regained fractions of HP, and a party that has just fainted."""
@@ -221,3 +232,8 @@ _NOBODY = Fighter(0, 0, 0, 0, 0, (0, 0, 0, 0))
 
 def _clip(value: float) -> float:
     return -1.0 if value < -1.0 else min(value, 1.0)
+
+
+def _story_of(state: State) -> tuple[bytes, bytes, int]:
+    """What milestones hang on while the game is running."""
+    return state.flags, state.variables, len(state.party)

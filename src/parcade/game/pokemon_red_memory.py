@@ -7,6 +7,7 @@ Game Boy cartridges: work RAM has no banks.
 
 from __future__ import annotations
 
+from struct import Struct
 from typing import NamedTuple
 
 from parcade.console.base import Memory
@@ -19,7 +20,10 @@ EVENT_BYTES = 320
 DEX_BYTES = 19
 NO_BATTLE, WILD, TRAINER, LOST = 0, 1, 2, 0xFF  # wIsInBattle
 
-_HIGH = 0xCF91  # a block that starts here covers text, opponent and battle up to D125
+# species, HP, (level in a box), status, (types, catch rate), moves, (the rest), level, largest HP
+_PARTY_RECORD = Struct(">BHxB3x4s21xBH")
+_BATTLE_RECORD = Struct(">BHxB3x4s2xBH")
+_HIGH = 0xCFC4  # the block from here to D125 covers text and battle
 _PARTY = 0xD163
 _MAIN = 0xD2F7
 _LATE = 0xD700
@@ -90,10 +94,10 @@ class RedState(NamedTuple):
 
 
 def read_red_state(memory: Memory) -> RedState:
-    """Return what memory means now, in four block reads."""
-    high = memory.read(_HIGH, 0xD126 - _HIGH)
+    """Return what memory means now, in six block reads."""
+    high = bytes(memory.read(_HIGH, 0xD126 - _HIGH))
     party = memory.read(_PARTY, 8 + PARTY_SIZE * MON_BYTES)
-    main = memory.read(_MAIN, 0xD36A - _MAIN)
+    main = bytes(memory.read(_MAIN, 0xD36A - _MAIN))
     late = memory.read(_LATE, 0x47 + EVENT_BYTES)
     return RedState(
         map_id=main[0xD35E - _MAIN],
@@ -107,7 +111,7 @@ def read_red_state(memory: Memory) -> RedState:
         transport=late[0],
         party=decode_party(party),
         badges=main[0xD356 - _MAIN],
-        money=decode_bcd(bytes(main[0xD347 - _MAIN : 0xD34A - _MAIN])),
+        money=decode_bcd(main[0xD347 - _MAIN : 0xD34A - _MAIN]),
         coins=decode_bcd(bytes(memory.read(0xD5A4, 2))),
         owned=int.from_bytes(main[:DEX_BYTES], "little"),
         seen=int.from_bytes(main[DEX_BYTES : 2 * DEX_BYTES], "little"),
@@ -116,8 +120,8 @@ def read_red_state(memory: Memory) -> RedState:
         battle=high[0xD057 - _HIGH],
         battle_kind=high[0xD05A - _HIGH],
         trainer_class=high[0xD031 - _HIGH],
-        opponent=decode_battle_mon(high[0xCFE5 - _HIGH : 0xCFF6 - _HIGH]),
-        fighter=decode_battle_mon(high[0xD014 - _HIGH : 0xD025 - _HIGH]),
+        opponent=decode_battle_mon(high, 0xCFE5 - _HIGH),
+        fighter=decode_battle_mon(high, 0xD014 - _HIGH),
         text_box=high[0xD125 - _HIGH],
         text_open=bool(high[0xCFC4 - _HIGH] & 1),
         input_ignored=bool(late[0x30] & 0x20),
@@ -128,24 +132,26 @@ def read_red_state(memory: Memory) -> RedState:
 
 def decode_party(raw: bytes | memoryview) -> tuple[Mon, ...]:
     """Return the party from its count, its list of species and its six records; a wild count is cut to six."""
-    return tuple(decode_mon(raw[at : at + MON_BYTES]) for at in range(8, 8 + min(raw[0], PARTY_SIZE) * MON_BYTES, 44))
+    return tuple([decode_mon(raw, 8 + MON_BYTES * n) for n in range(min(raw[0], PARTY_SIZE))])
 
 
-def decode_mon(raw: bytes | memoryview) -> Mon:
+def decode_mon(raw: bytes | memoryview, at: int = 0) -> Mon:
     """Return one record of the party.
 
-    >>> decode_mon(bytes([176, 0, 19, 0, 8]) + bytes(3) + bytes([10, 45, 0, 0]) + bytes(21) + bytes([6, 0, 21])).hp
-    19
+    >>> decode_mon(bytes([176, 0, 19, 0, 8]) + bytes(3) + bytes([10, 45, 0, 0]) + bytes(21) + bytes([6, 0, 21]))
+    Mon(species=176, level=6, hp=19, max_hp=21, status=8, moves=(10, 45, 0, 0))
     """
-    return Mon(raw[0], raw[33], raw[1] << 8 | raw[2], raw[34] << 8 | raw[35], raw[4], tuple(raw[8:12]))
+    species, hp, status, moves, level, max_hp = _PARTY_RECORD.unpack_from(raw, at)
+    return Mon(species, level, hp, max_hp, status, tuple(moves))
 
 
-def decode_battle_mon(raw: bytes | memoryview) -> Mon:
+def decode_battle_mon(raw: bytes | memoryview, at: int = 0) -> Mon:
     """Return one of the two monsters of a battle, whose record is shorter than the party's."""
-    return Mon(raw[0], raw[14], raw[1] << 8 | raw[2], raw[15] << 8 | raw[16], raw[4], tuple(raw[8:12]))
+    species, hp, status, moves, level, max_hp = _BATTLE_RECORD.unpack_from(raw, at)
+    return Mon(species, level, hp, max_hp, status, tuple(moves))
 
 
 def decode_items(raw: bytes | memoryview) -> tuple[tuple[int, int], ...]:
     """Return the bag from its count and its pairs of item and quantity."""
     end = 1 + 2 * min(raw[0], BAG_SLOTS)
-    return tuple(zip(raw[1:end:2], raw[2 : end + 1 : 2], strict=False))
+    return tuple(zip(raw[1:end:2], raw[2 : end + 1 : 2], strict=True))

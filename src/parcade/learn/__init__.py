@@ -1,0 +1,1 @@
+"""ROOM 5: rollout -> gradient. Tensors in, tensors out; arrays are always (T, N, ...)."""

@@ -1,0 +1,79 @@
+"""One encoder per observation leaf: pictures through convolutions, vectors as they are."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from parcade.errors import SettingsError
+
+CNNS = ("small", "nature", "impala")
+
+
+class PixelEncoder(nn.Module):
+    """uint8 (batch, channels, height, width) -> (batch, ``size``); the picture becomes float here and not before."""
+
+    def __init__(self, shape: tuple[int, ...], cnn: str) -> None:
+        super().__init__()
+        self.convolutions = _convolutions(shape[0], cnn)
+        with torch.no_grad():
+            flat = self.convolutions(torch.zeros(1, *shape)).numel()
+        self.size = 512 if cnn == "nature" else 256
+        self.head = nn.Sequential(nn.Linear(flat, self.size), nn.ReLU())
+
+    def forward(self, pixels: Tensor) -> Tensor:
+        """Encode; channels_last is the fast layout on CPUs."""
+        scaled = pixels.to(memory_format=torch.channels_last, dtype=torch.float32) * (1.0 / 255.0)
+        encoded: Tensor = self.head(self.convolutions(scaled).flatten(1))
+        return encoded
+
+
+class VectorEncoder(nn.Module):
+    """Any other leaf -> (batch, size), flattened to float32."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        super().__init__()
+        self.size = math.prod(shape)
+
+    def forward(self, vector: Tensor) -> Tensor:
+        """Flatten."""
+        return vector.to(torch.float32).reshape(len(vector), -1)
+
+
+class _Residual(nn.Module):
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, 3, padding=1),
+            nn.ReLU(),
+            nn.Conv2d(channels, channels, 3, padding=1),
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        total: Tensor = x + self.layers(x)
+        return total
+
+
+def _convolutions(channels: int, cnn: str) -> nn.Sequential:
+    if cnn == "small":
+        return nn.Sequential(nn.Conv2d(channels, 16, 8, 4), nn.ReLU(), nn.Conv2d(16, 32, 4, 2), nn.ReLU())
+    if cnn == "nature":
+        return nn.Sequential(
+            nn.Conv2d(channels, 32, 8, 4),
+            nn.ReLU(),
+            nn.Conv2d(32, 64, 4, 2),
+            nn.ReLU(),
+            nn.Conv2d(64, 64, 3, 1),
+            nn.ReLU(),
+        )
+    if cnn == "impala":
+        layers: list[nn.Module] = []
+        for width in (16, 32, 32):
+            layers += [nn.Conv2d(channels, width, 3, padding=1), nn.MaxPool2d(3, 2, 1)]
+            layers += [_Residual(width), _Residual(width)]
+            channels = width
+        return nn.Sequential(*layers, nn.ReLU())
+    raise SettingsError(f"cnn {cnn!r} is not known; use {', '.join(CNNS)}")

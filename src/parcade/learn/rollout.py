@@ -1,0 +1,67 @@
+"""Arrays (T, N, ...) under one policy, allocated once and filled again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+Array = npt.NDArray[Any]
+_TORCH_TYPES = {np.dtype(np.uint16): np.dtype(np.int32), np.dtype(np.uint32): np.dtype(np.int64)}
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One episode that ended during a rollout."""
+
+    slot: int
+    step: int  # row of the rollout it ended in
+    total_reward: float
+    length: int
+    terminated: bool
+    metrics: Mapping[str, float]
+
+
+class Rollout:
+    """Storage for T steps of N slots; observations keep their dtype until the forward pass."""
+
+    def __init__(
+        self,
+        n_steps: int,
+        n_envs: int,
+        leaves: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
+        action_shape: tuple[int, ...],
+        action_dtype: torch.dtype,
+    ) -> None:
+        self.n_steps, self.n_envs = n_steps, n_envs
+        self.obs: dict[str, Array] = {
+            name: np.zeros((n_steps + 1, n_envs, *shape), _TORCH_TYPES.get(dtype, dtype))
+            for name, (shape, dtype) in leaves.items()
+        }
+        self.obs_tensors: dict[str, Tensor] = {name: torch.from_numpy(array) for name, array in self.obs.items()}
+        self.actions = torch.zeros((n_steps, n_envs, *action_shape), dtype=action_dtype)
+        self.log_probs = torch.zeros((n_steps, n_envs))
+        self.values = np.zeros((n_steps + 1, n_envs), np.float32)
+        self.rewards = np.zeros((n_steps, n_envs), np.float32)
+        self.terminated = np.zeros((n_steps, n_envs), np.bool_)
+        self.truncated = np.zeros((n_steps, n_envs), np.bool_)
+        self.final_values = np.zeros((n_steps, n_envs), np.float32)
+        self.advantages = torch.zeros((n_steps, n_envs))
+        self.returns = torch.zeros((n_steps, n_envs))
+        self.episodes: list[Episode] = []
+        self.env_s = 0.0
+        self.inference_s = 0.0
+
+    @property
+    def env_steps(self) -> int:
+        """Steps this rollout holds, summed over slots."""
+        return self.n_steps * self.n_envs
+
+    def flat(self) -> dict[str, Tensor]:
+        """Return the observations as (T * N, ...) without copying."""
+        return {name: tensor[:-1].flatten(0, 1) for name, tensor in self.obs_tensors.items()}
