@@ -32,8 +32,8 @@ _KNOWN_RAM_LAYOUT = {"2.8.1"}  # PyBoy versions whose work RAM may be viewed in 
 class GameBoy:
     """A Game Boy with a cartridge inside; see ``Console`` for the contract."""
 
-    buttons = BUTTONS
-    screen_shape = (144, 160, 4)
+    buttons: tuple[str, ...] = BUTTONS
+    screen_shape: tuple[int, int, int] = (144, 160, 4)
 
     def __init__(self, rom: Rom) -> None:
         if rom.system != "gb":

@@ -123,6 +123,7 @@ class _MgbaConsole:
         self._raw_size: int = core.stateSize(core)
         self._state: Any = ffi.new("unsigned char[]", self._raw_size + _LARGEST_SAVE)
         self._zeros = bytes(min(self._unwritten, self._raw_size))
+        self._blank_screen()
         self._views = self._map_memory()
         if not self._cartridge.power_on:
             self._cartridge.power_on = self.save()
@@ -156,8 +157,13 @@ class _MgbaConsole:
             run_frame(core)
 
     def screen(self) -> Screen:
-        """Live view, red green blue and a byte without meaning; black after ``load`` until a frame is drawn."""
+        """Live view, red green blue and a byte without meaning; black until a frame is drawn, after ``load`` too."""
         return self._screen
+
+    def _blank_screen(self) -> None:
+        """Forget the picture of another episode and have every line drawn again, changed or not."""
+        self._screen.fill(0)
+        self._core.setVideoBuffer(self._core, self._video_buffer, self.screen_shape[1])
 
     def save(self) -> bytes:
         """Return mGBA's raw state, followed by the save memory if the game has written any."""
@@ -185,8 +191,7 @@ class _MgbaConsole:
         if size:
             filled = save_memory[:size].ljust(size, _EMPTY_SAVE)
             core.savedataRestore(core, filled, size, True)
-        self._screen.fill(0)  # not the last picture of another episode
-        core.setVideoBuffer(core, self._video_buffer, self.screen_shape[1])  # every line is drawn again
+        self._blank_screen()
 
     def reset(self) -> None:
         """Power on again, with empty save memory; the core and all views stay."""

@@ -48,6 +48,8 @@ class ConsoleEnv(gym.Env[Any, Any]):
         self._weights = merged_weights(game, reward_weights or {})
         self._masks = [button_mask(console.buttons, *action.buttons) for action in game.actions]
         self._save_states = tuple(save_states)
+        if not self._save_states and not game.restarts_itself:
+            self._save_states = (console.save(),)  # power-on: every episode starts from the same machine
         self._sees_pixels = observation != "features"
         self._sees_features = observation != "pixels"
         self._draw = self._sees_pixels or render

@@ -6,6 +6,9 @@ of NumPy scalars). The order of the float operations is that of the original, be
 contract is equality to the last bit, not closeness.
 """
 
+# mypy: allow-untyped-calls
+# (Gymnasium's Car has few annotations.)
+
 from __future__ import annotations
 
 import functools
@@ -68,9 +71,7 @@ class FastCar(Car):  # type: ignore[misc]
         # Car.__init__ is not called: it would make the leaking fixture definitions.
         hull_fixtures, _ = _fixtures()
         self.world = world
-        self.hull = world.CreateDynamicBody(
-            position=(init_x, init_y), angle=init_angle, fixtures=hull_fixtures
-        )
+        self.hull = world.CreateDynamicBody(position=(init_x, init_y), angle=init_angle, fixtures=hull_fixtures)
         self.hull.color = (0.8, 0.0, 0.0)
         self.fuel_spent = 0.0
         self.wheels = [self._add_wheel(init_angle, init_x, init_y, at) for at in WHEELPOS]
@@ -105,11 +106,13 @@ class FastCar(Car):  # type: ignore[misc]
         return wheel
 
     def gas(self, gas: float) -> None:
+        """Press the gas pedal, 0 to 1; the rear wheels drive."""
         gas = min(max(gas, 0.0), 1.0)
         for wheel in self.wheels[2:4]:
             wheel.gas += min(gas - wheel.gas, 0.1)  # rises slowly, falls at once
 
     def step(self, dt: float) -> None:
+        """Turn the wheels by `dt` seconds and push the car by their friction; the world then moves it."""
         engine = dt * ENGINE_POWER
         for wheel in self.wheels:
             _steer(wheel)

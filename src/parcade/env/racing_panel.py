@@ -34,10 +34,11 @@ class Panel:
         self._grayscale = grayscale
         self._channels = 1 if grayscale else 3
         self._top = math.floor(PANEL_TOP * height / WINDOW_H)
-        self._row_edges = np.arange(self._top, height + 1, dtype=np.float32) * np.float32(WINDOW_H / height)
-        self._column_edges = np.arange(width + 1, dtype=np.float32) * np.float32(WINDOW_W / width)
+        # Bars start and end on whole window pixels, so these tables hold every share they can cover.
+        self._rows_before = _shares_before(WINDOW_H, height)[:, self._top :]
+        self._columns_before = _shares_before(WINDOW_W, width)
         # Where the panel starts within a row of pixels, that row keeps a share of the view.
-        self._shared = float(_covered(self._row_edges, [(0, PANEL_TOP)])[0, 0])
+        self._shared = float(_covered(self._rows_before, [(0, int(PANEL_TOP))])[0, 0])
         self.bottom_of_view = self._top + (self._shared > 0)
 
         n_rows, n_bars = height - self._top, len(UPRIGHT_CELLS) + 2
@@ -46,10 +47,10 @@ class Panel:
         for bar, (cell, rgb) in enumerate(zip(UPRIGHT_CELLS, UPRIGHT_COLORS, strict=True)):
             # The column after its cell belongs to a bar too, unless a neighbour is drawn over it.
             end = (cell + 1) * CELL_W + (cell + 1 not in UPRIGHT_CELLS)
-            columns = _covered(self._column_edges, [(cell * CELL_W, end)])[0]
+            columns = _covered(self._columns_before, [(int(cell * CELL_W), int(end))])[0]
             self._columns[bar] = np.outer(columns, self._color(rgb))
-        lying = (WINDOW_H - 4 * CELL_H, WINDOW_H - 2 * CELL_H + 1)
-        self._rows[:, -2:] = _covered(self._row_edges, [lying]).T
+        lying = (int(WINDOW_H - 4 * CELL_H), int(WINDOW_H - 2 * CELL_H) + 1)
+        self._rows[:, -2:] = _covered(self._rows_before, [lying]).T
         self._lying_colors = np.array([[self._color(GYRO_COLOR)], [self._color(STEERING_COLOR)]])
         self._score = functools.lru_cache(MOST_SCORES_KEPT)(self._draw_score)
         self._n_score_columns = math.ceil(UPRIGHT_CELLS[0] * CELL_W * width / WINDOW_W)
@@ -71,14 +72,14 @@ class Panel:
         velocity = car.hull.linearVelocity
         speed = math.sqrt(velocity.x**2 + velocity.y**2)
         foot = WINDOW_H - CELL_H
-        ends = [_bar(foot, -0.02 * CELL_H, speed)]
-        ends += [_bar(foot, -0.01 * CELL_H, wheel.omega) for wheel in car.wheels]
-        self._rows[:, :-2] = _covered(self._row_edges, ends).T
+        ends = [_bar(foot, -0.02 * CELL_H, speed, WINDOW_H)]
+        ends += [_bar(foot, -0.01 * CELL_H, wheel.omega, WINDOW_H) for wheel in car.wheels]
+        self._rows[:, :-2] = _covered(self._rows_before, ends).T
         lying = [
-            _bar(GYRO_CELL * CELL_W, -0.8 * CELL_W, car.hull.angularVelocity),
-            _bar(STEERING_CELL * CELL_W, -10.0 * CELL_W, car.wheels[0].joint.angle),
+            _bar(GYRO_CELL * CELL_W, -0.8 * CELL_W, car.hull.angularVelocity, WINDOW_W),
+            _bar(STEERING_CELL * CELL_W, -10.0 * CELL_W, car.wheels[0].joint.angle, WINDOW_W),
         ]
-        gyro_and_steering = _covered(self._column_edges, lying)
+        gyro_and_steering = _covered(self._columns_before, lying)
         gyro, steering = gyro_and_steering
         # The gyroscope's bar is drawn later and hides the other where they meet.
         steering *= 1 - gyro
@@ -95,10 +96,10 @@ class Panel:
         box = glyphs.get_rect()
         box.center = SCORE_CENTRE
         ink = pygame.surfarray.array3d(glyphs)[:, :, 0].T.astype(np.float32)
-        rows = _covered(self._row_edges, [(y, y + 1) for y in range(box.top, box.bottom)])
-        columns = _covered(self._column_edges, [(x, x + 1) for x in range(box.left, box.right)])
-        averaged: Weights = rows.T @ ink @ columns[:, : self._n_score_columns]
-        return averaged[:, :, None]
+        rows = _covered(self._rows_before, [(y, y + 1) for y in range(box.top, box.bottom)])
+        columns = _covered(self._columns_before, [(x, x + 1) for x in range(box.left, box.right)])
+        averaged = rows.T @ ink @ columns[:, : self._n_score_columns]
+        return averaged[:, :, None].astype(np.float32)
 
 
 @functools.cache
@@ -107,20 +108,26 @@ def _font() -> pygame.font.Font:
     return pygame.font.Font(pygame.font.get_default_font(), 42)
 
 
-def _bar(start: float, per_unit: float, value: float) -> tuple[int, int]:
-    """First window pixel and the one after the last of a bar that shows `value`.
+def _bar(start: float, per_unit: float, value: float, most: int) -> tuple[int, int]:
+    """First window pixel and the one after the last of a bar that shows `value`, within 0 to `most`.
 
     As in pygame, coordinates are cut to whole numbers and both ends belong to the bar.
     """
     if abs(value) <= SHOWN_ABOVE:
         return 0, 0
     end = start + per_unit * value
-    return int(min(start, end)), int(max(start, end)) + 1
+    low, high = (start, end) if start < end else (end, start)
+    return max(int(low), 0), min(int(high) + 1, most)
 
 
-def _covered(edges: Weights, bars: Sequence[tuple[float, float]]) -> Weights:
+def _shares_before(n_window: int, n_pixels: int) -> Weights:
+    """Row k, for k from 0 to `n_window`: the share of each pixel that the first k window pixels cover."""
+    ends = np.arange(n_window + 1)[:, None] * (n_pixels / n_window)
+    return np.clip(ends - np.arange(n_pixels), 0.0, 1.0).astype(np.float32)
+
+
+def _covered(shares_before: Weights, bars: Sequence[tuple[int, int]]) -> Weights:
     """The share of each pixel that each bar covers, (bars, pixels); a bar is (start, end) in window pixels."""
-    starts_ends = np.array(bars, np.float32)
-    within = np.minimum(np.maximum(edges, starts_ends[:, :1]), starts_ends[:, 1:])
-    share: Weights = (within[:, 1:] - within[:, :-1]) / (edges[1] - edges[0])
-    return share
+    at = np.array(bars)
+    covered: Weights = shares_before[at[:, 1]] - shares_before[at[:, 0]]
+    return covered

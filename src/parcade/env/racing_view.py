@@ -11,7 +11,7 @@ Coordinates: `world` units as in Box2D; `window` pixels, 1000x800, y downwards a
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import cv2
@@ -50,7 +50,7 @@ POLYGON_OVERHANG_TEXELS = 0.7
 POLYGON_OVERHANG_WINDOW = 0.5
 
 
-def paint_color(rgb: Sequence[float], grayscale: bool) -> Color:
+def paint_color(rgb: Iterable[float], grayscale: bool) -> Color:
     """The colour as cv2 wants it and as it looks in the original's picture."""
     red, green, blue = (max(int(level) - DARKENED_BY, 0) for level in rgb)
     if grayscale:
@@ -70,7 +70,7 @@ class Ground:
         self._finest: Picture = np.empty((side, side) if grayscale else (side, side, 3), np.uint8)
         self._levels: list[Picture] = [self._finest]
 
-    def paint(self, road: list[Any], background: Sequence[float], grass: Sequence[float]) -> None:
+    def paint(self, road: list[Any], background: Iterable[float], grass: Iterable[float]) -> None:
         """Paint a new episode's ground; `road` is the env's list of (corners, colour)."""
         self._paint_field(paint_color(background, self._grayscale), paint_color(grass, self._grayscale))
         # Kerbs on a straight are points of no width; the original shows a hair's breadth of them.
@@ -80,7 +80,7 @@ class Ground:
             self._fill(polygon, color)
         self._levels = [self._finest]
 
-    def repaint(self, polygon: list[tuple[float, float]], color: Sequence[float]) -> None:
+    def repaint(self, polygon: list[tuple[float, float]], color: Iterable[float]) -> None:
         """Paint one tile again; the coarse copies are left, they are gone within a second."""
         self._fill(self._to_texels(np.array([polygon]))[0], color)
 
@@ -89,7 +89,8 @@ class Ground:
         level = max(0, round(math.log2(texels_per_pixel / TEXELS_PER_PIXEL)))
         while len(self._levels) <= level:
             finer = self._levels[-1]
-            self._levels.append(cv2.resize(finer, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA))
+            coarser: Any = cv2.resize(finer, None, fx=0.5, fy=0.5, interpolation=cv2.INTER_AREA)
+            self._levels.append(coarser)
         chosen = self._levels[level]
         return chosen, len(self._finest) / len(chosen)  # not 2**level: an odd side is rounded
 
@@ -102,10 +103,8 @@ class Ground:
         line.reshape(GRASS_PATCHES, self._patch, -1)[::2] = grass
         lines[::2] = line
 
-    def _fill(self, polygon: npt.NDArray[np.int32], color: Sequence[float]) -> None:
-        cv2.fillConvexPoly(
-            self._finest, polygon, paint_color(color, self._grayscale), cv2.LINE_AA, SUBTEXEL_BITS
-        )
+    def _fill(self, polygon: npt.NDArray[np.int32], color: Iterable[float]) -> None:
+        cv2.fillConvexPoly(self._finest, polygon, paint_color(color, self._grayscale), cv2.LINE_AA, SUBTEXEL_BITS)
 
     def _to_texels(self, quads: Floats) -> npt.NDArray[np.int32]:
         """Corners (n, 4, 2) as [left 1, right 1, right 2, left 2] in fixed-point texels.
@@ -118,7 +117,7 @@ class Ground:
         across *= overhang / np.linalg.norm(across, axis=1, keepdims=True)
         inset = np.stack([across, -across, -across, across], axis=1)
         texels = (quads + inset + PLAYFIELD) * self.texels_per_unit - 0.5
-        return np.rint(texels * 2**SUBTEXEL_BITS).astype(np.int32)
+        return _to_ints(texels * 2**SUBTEXEL_BITS)
 
 
 class View:
@@ -202,12 +201,17 @@ class CarStamp:
         picture[self._where] = cv2.resize(patch, self._small, interpolation=cv2.INTER_AREA)
 
     def _to_patch(self, points: Floats, zoom: float) -> npt.NDArray[np.int32]:
-        return np.rint(points * (self._scale * zoom) + self._origin).astype(np.int32)
+        return _to_ints(points * (self._scale * zoom) + self._origin)
+
+
+def _to_ints(values: Floats) -> npt.NDArray[np.int32]:
+    whole: npt.NDArray[np.int32] = np.rint(values).astype(np.int32)
+    return whole
 
 
 def _wheel_corners(wheels: Sequence[Any], stripes: Sequence[tuple[float, float] | None]) -> Floats:
     """Corners of the four wheels and their stripes, (4, 8, 2), in world units in the hull's frame."""
-    corners = []
+    corners: list[tuple[float, float]] = []
     for wheel, (x, y), stripe in zip(wheels, WHEELPOS, stripes, strict=True):
         angle = wheel.joint.angle
         cos, sin = math.cos(angle), math.sin(angle)

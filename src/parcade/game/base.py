@@ -46,12 +46,13 @@ class Game(ABC, Generic[State, Progress]):
     frame_skip: ClassVar[int] = 6
     max_steps: ClassVar[int] = 10_000
     training: ClassVar[Mapping[str, Any]] = {}  # settings that suit this title, below the user's own
+    restarts_itself: ClassVar[bool] = False  # ``start`` begins a new game from wherever the console stands
 
     def start(self, console: Console, seed: int) -> None:
         """Bring a console to the first moment of control of the episode ``seed``.
 
-        The default presses nothing: the env has loaded a save state or has just switched the console on.
-        What follows may depend on ``seed`` only, never on what the console did before.
+        The env has loaded a save state, or the console as it was at power-on (unless ``restarts_itself``). What
+        follows may depend on ``seed`` only, never on what the console did before. The default presses nothing.
         """
 
     @abstractmethod

@@ -63,6 +63,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
     title = "Lantern"
     system = "gb"
     builtin_rom = "lantern.gb"
+    restarts_itself = True
     actions = (
         Action("wait"),
         Action("up", ("up",)),

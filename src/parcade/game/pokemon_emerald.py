@@ -182,7 +182,7 @@ class PokemonEmerald(Game[State, Progress]):
             state.menu,
             _clip(2 * state.x / max(state.width, 1) - 1),
             _clip(2 * state.y / max(state.height, 1) - 1),
-            state.group / 34,
+            min(state.group / 34, 1.0),
             min(state.number / 60, 1.0),
             min(state.width / 100, 1.0),
             min(state.height / 100, 1.0),

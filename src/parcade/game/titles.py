@@ -10,6 +10,8 @@ from parcade.game.base import Game
 
 _TITLES = {
     "lantern": "parcade.game.lantern:Lantern",
+    "links-awakening": "parcade.game.links_awakening:LinksAwakening",
+    "pokemon-red": "parcade.game.pokemon_red:PokemonRed",
 }
 
 

@@ -32,6 +32,7 @@ PNG_SCALE = 3
 
 Picture = npt.NDArray[np.uint8]
 Action = npt.NDArray[np.float32]
+Drives = list[list[Action]]  # the decisions of episode 0, 1, …
 Decide = Callable[[Action], bool]  # hold the action for a decision, say if the episode ended
 
 
@@ -84,21 +85,22 @@ def _competitors() -> dict[str, Iterator[int]]:
 
     from parcade.env.racing import FastCarRacing
 
+    drives = _recorded_drives()
     players = {
-        "fast": _play_skipping(FastCarRacing()),
-        "fast, grey 84": _play_skipping(FastCarRacing(grayscale=True, size=(84, 84))),
-        "fast, every frame": _play_drawing(FastCarRacing()),
-        "official": _play_drawing(CarRacing()),
+        "fast": _play_skipping(FastCarRacing(), drives),
+        "fast, grey 84": _play_skipping(FastCarRacing(grayscale=True, size=(84, 84)), drives),
+        "fast, every frame": _play_drawing(FastCarRacing(), drives),
+        "official": _play_drawing(CarRacing(), drives),
     }
     try:
-        players["envpool"] = _play_envpool()
+        players["envpool"] = _play_envpool(drives)
     except ImportError:
         pass  # EnvPool is a yardstick, not a dependency
     return players
 
 
-def _recorded_drives() -> list[list[Action]]:
-    """The decisions of a few episodes of `EPISODE_STEPS`, driven along the track of seed 0, 1, …"""
+def _recorded_drives() -> Drives:
+    """The decisions of a few episodes of `EPISODE_STEPS`, driven along the tracks of seed 0 and on."""
     from parcade.env.racing import FastCarRacing
 
     env = FastCarRacing()
@@ -114,8 +116,7 @@ def _recorded_drives() -> list[list[Action]]:
     return drives
 
 
-def _play(reset: Callable[[int], Any], decide: Decide) -> Iterator[int]:
-    drives = _recorded_drives()
+def _play(drives: Drives, reset: Callable[[int], Any], decide: Decide) -> Iterator[int]:
     while True:
         for seed, drive in enumerate(drives):
             reset(seed)
@@ -126,23 +127,23 @@ def _play(reset: Callable[[int], Any], decide: Decide) -> Iterator[int]:
                     break
 
 
-def _play_skipping(env: Any) -> Iterator[int]:
+def _play_skipping(env: Any, drives: Drives) -> Iterator[int]:
     def decide(action: Action) -> bool:
-        ended = any([env.advance(action)[1] for _ in range(FRAME_SKIP)])
+        ended = any(env.advance(action)[1] for _ in range(FRAME_SKIP))
         env.observe()
         return ended
 
-    return _play(lambda seed: env.reset(seed=seed), decide)
+    return _play(drives, lambda seed: env.reset(seed=seed), decide)
 
 
-def _play_drawing(env: Any) -> Iterator[int]:
+def _play_drawing(env: Any, drives: Drives) -> Iterator[int]:
     def decide(action: Action) -> bool:
-        return any([env.step(action)[2] for _ in range(FRAME_SKIP)])
+        return any(env.step(action)[2] for _ in range(FRAME_SKIP))
 
-    return _play(lambda seed: env.reset(seed=seed), decide)
+    return _play(drives, lambda seed: env.reset(seed=seed), decide)
 
 
-def _play_envpool() -> Iterator[int]:
+def _play_envpool(drives: Drives) -> Iterator[int]:
     import envpool
 
     pool = envpool.make_gymnasium("CarRacing-v3", num_envs=1, num_threads=1, seed=0)
@@ -153,7 +154,7 @@ def _play_envpool() -> Iterator[int]:
             pool.step(action[None])
         return False  # it resets by itself
 
-    return _play(lambda seed: None, decide)
+    return _play(drives, lambda seed: None, decide)
 
 
 def _steps_per_s(player: Iterator[int], seconds: float) -> float:
@@ -196,7 +197,8 @@ def _drive_both(seed: int, n_frames: int) -> Iterator[tuple[Picture, Picture, bo
 
     from parcade.env.racing import FastCarRacing
 
-    official, ours = CarRacing(), FastCarRacing()
+    official: Any = CarRacing()
+    ours = FastCarRacing()
     draw = official._render
     yield official.reset(seed=seed)[0], ours.reset(seed=seed)[0], True, car_state(official) == car_state(ours)
     for _ in range(n_frames - 1):

@@ -1,0 +1,1 @@
+"""ROOM 6: what stays on disk."""

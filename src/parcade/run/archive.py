@@ -1,0 +1,99 @@
+"""Zips of safetensors and JSON: the one file format of models and checkpoints. Reading one never runs code."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
+
+from parcade.errors import ModelFileError
+from parcade.run.atomic import write_atomic
+
+FORMAT = 1
+META = "meta.json"
+LARGEST = 16 << 30
+Arrays = dict[str, npt.NDArray[Any]]
+_ENTRY = re.compile(r"[a-z_]+\.safetensors")
+
+
+def write_archive(path: Path, kind: str, meta: dict[str, Any], groups: dict[str, Arrays]) -> None:
+    """Write ``meta`` and named groups of arrays; every entry's SHA-256 stands in the meta entry."""
+    entries = {f"{name}.safetensors": save(_contiguous(arrays)) for name, arrays in groups.items()}
+    sums = {name: hashlib.sha256(data).hexdigest() for name, data in entries.items()}
+    body = json.dumps(meta, sort_keys=True)
+    head = {
+        "format": FORMAT,
+        "kind": kind,
+        "sha256": {**sums, "meta": hashlib.sha256(body.encode()).hexdigest()},
+        "meta": meta,
+    }
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as archive:
+        archive.writestr(_entry(META), json.dumps(head, indent=1, sort_keys=True))
+        for name, data in entries.items():
+            archive.writestr(_entry(name), data)
+    write_atomic(path, buffer.getvalue())
+
+
+def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str, Arrays]]:
+    """Return meta and groups; anything that is not exactly what ``write_archive`` writes is refused by name."""
+    path = Path(path)
+    try:
+        with zipfile.ZipFile(path) as archive:
+            _check_entries(path, archive)
+            data = {entry.filename: archive.read(entry) for entry in archive.infolist()}
+        head = json.loads(data.pop(META))
+    except FileNotFoundError:
+        raise ModelFileError(f"there is no {kind} at {path}") from None
+    except IsADirectoryError:
+        raise ModelFileError(f"{path} is a folder, not a {kind} file") from None
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError):
+        raise ModelFileError(f"{path} is not a Parcade {kind} file, or it is damaged") from None
+    except OSError as error:
+        raise ModelFileError(f"{path} cannot be read: {error.strerror}") from None
+    _check_head(path, kind, head, data)
+    try:
+        groups = {name.removesuffix(".safetensors"): load(raw) for name, raw in data.items()}
+    except (SafetensorError, ValueError, TypeError):
+        raise ModelFileError(f"{path} holds an array that cannot be read") from None
+    return head["meta"], groups
+
+
+def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
+    """Refuse what could hurt: other names (path traversal), compression (bombs), doubles, giants."""
+    entries = archive.infolist()
+    names = [entry.filename for entry in entries]
+    stored = all(e.compress_type == zipfile.ZIP_STORED and e.file_size == e.compress_size for e in entries)
+    known = all(name == META or _ENTRY.fullmatch(name) for name in names)
+    if not stored or not known or len(set(names)) != len(names) or sum(e.file_size for e in entries) > LARGEST:
+        raise ModelFileError(f"{path} holds entries no Parcade file has; it is not opened")
+
+
+def _check_head(path: Path, kind: str, head: Any, data: dict[str, bytes]) -> None:
+    if not isinstance(head, dict) or not isinstance(head.get("meta"), dict) or not isinstance(head.get("sha256"), dict):
+        raise ModelFileError(f"{path} is not a Parcade {kind} file, or it is damaged")
+    if head.get("kind") != kind:
+        raise ModelFileError(f"{path} is a {head.get('kind')} file, wanted a {kind}")
+    if head.get("format") != FORMAT:
+        raise ModelFileError(f"{path} has format {head.get('format')}, this Parcade reads {FORMAT}")
+    body = json.dumps(head["meta"], sort_keys=True)
+    sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in data.items()}
+    if {**sums, "meta": hashlib.sha256(body.encode()).hexdigest()} != head["sha256"]:
+        raise ModelFileError(f"{path} is damaged: a checksum does not fit")
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    return zipfile.ZipInfo(name, date_time=(1980, 1, 1, 0, 0, 0))  # the same content gives the same bytes
+
+
+def _contiguous(arrays: Arrays) -> Arrays:
+    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}

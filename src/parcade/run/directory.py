@@ -1,0 +1,98 @@
+"""A run's folder: results/<run_name>/<timestamp>/."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+from datetime import datetime
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from parcade.errors import SettingsError
+from parcade.run.atomic import write_atomic
+
+PACKAGES = ("parcade", "torch", "numpy", "gymnasium", "pyboy", "mgba")
+
+
+class RunFolder:
+    """The paths of one run."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.config, self.manifest, self.metrics = path / "config.json", path / "manifest.json", path / "metrics.jsonl"
+        self.summary, self.report = path / "summary.json", path / "report.html"
+        self.logs, self.monitor, self.checkpoints = path / "logs", path / "monitor", path / "checkpoints"
+        self.models, self.videos = path / "models", path / "videos"
+
+    @classmethod
+    def create(cls, log_root: str, run_name: str) -> RunFolder:
+        """Make a new folder with a time stamp of its own."""
+        stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+        try:
+            for attempt in range(1000):
+                path = Path(log_root) / run_name / (stamp if attempt == 0 else f"{stamp}-{attempt}")
+                try:
+                    path.mkdir(parents=True)
+                    break
+                except FileExistsError:
+                    if not path.parent.is_dir():
+                        raise NotADirectoryError(20, f"{path.parent} is not a folder") from None
+            folder = cls(path)
+            for part in (folder.logs, folder.monitor, folder.checkpoints, folder.models, folder.videos):
+                part.mkdir()
+        except OSError as error:
+            raise SettingsError(f"no run can be kept in {log_root}/{run_name}: {error.strerror}") from None
+        return folder
+
+    @classmethod
+    def open(cls, path: str | Path) -> RunFolder:
+        """Return an existing run's folder."""
+        folder = cls(Path(path))
+        if not folder.config.is_file():
+            raise SettingsError(f"{path} is not a run folder (it has no config.json)")
+        return folder
+
+
+def write_json(path: Path, data: Any) -> None:
+    """Write JSON atomically."""
+    write_atomic(path, (json.dumps(data, indent=2, sort_keys=False) + "\n").encode())
+
+
+def manifest(settings: dict[str, Any], rom_sha1: str | None) -> dict[str, Any]:
+    """Return what is needed to know later how a run was made."""
+    versions = {}
+    for name in PACKAGES:
+        try:
+            versions[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "command": sys.argv,
+        "started": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "python": platform.python_version(),
+        "packages": versions,
+        "git": _git_commit(),
+        "machine": {"system": platform.platform(), "cores": os.cpu_count(), "processor": _processor()},
+        "seed": settings.get("seed"),
+        "rom_sha1": rom_sha1,
+    }
+
+
+def _git_commit() -> str | None:
+    try:
+        answer = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, timeout=5, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")

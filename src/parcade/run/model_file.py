@@ -1,0 +1,45 @@
+"""Model files: weights, what network they belong to, and which env they act in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from parcade.errors import ModelFileError
+from parcade.run.archive import read_archive, write_archive
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """A model as plain data; ``train`` and ``evaluate`` make a policy of it."""
+
+    weights: dict[str, torch.Tensor]
+    meta: dict[str, Any]
+
+
+def save_model(path: Path, weights: dict[str, torch.Tensor], meta: dict[str, Any]) -> None:
+    """Write a model file; ``meta`` holds env spec, leaves, action space and network, all JSON-ready."""
+    arrays = {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
+    write_archive(path, "model", meta, {"weights": arrays})
+
+
+def load_model(path: str | Path) -> ModelFile:
+    """Read a model file; a missing part is named."""
+    meta, groups = read_archive(path, "model")
+    missing = [key for key in ("env", "leaves", "action_space", "net") if key not in meta]
+    if missing or "weights" not in groups:
+        raise ModelFileError(f"{path} lacks {', '.join(missing) or 'weights'}")
+    weights = {name: torch.from_numpy(array.copy()) for name, array in groups["weights"].items()}
+    return ModelFile(weights, meta)
+
+
+def load_weights(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str | Path) -> None:
+    """Put weights into a network; other names or shapes are refused in one sentence."""
+    own = module.state_dict()
+    wrong = sorted(set(own) ^ set(weights)) or [n for n in own if own[n].shape != weights[n].shape]
+    if wrong:
+        raise ModelFileError(f"{path} does not fit the network: {wrong[0]} is missing, unknown or of another shape")
+    module.load_state_dict(weights)

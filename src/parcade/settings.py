@@ -1,0 +1,207 @@
+"""Every setting of a training, documented where it stands; config files, flags and Python arguments all end here."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+
+from parcade.errors import SettingsError, did_you_mean
+
+ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
+_DEFAULT_GAME = "lantern"
+EnvChoice = Literal["features", "pixels", "both"]
+
+
+def _setting(default: Any, group: str, text: str, **limits: Any) -> Any:
+    return Field(default=default, description=text, json_schema_extra={"group": group}, **limits)
+
+
+class TrainSettings(BaseModel):
+    """What a training does. Frozen; what follows from it is computed, not stored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+
+    game: str | None = _setting(None, "what", "a built-in title (see `parcade games`), or module:Class of your own")
+    env_id: str | None = _setting(None, "what", "a Gymnasium id instead of a game, such as CartPole-v1")
+    rom: str | None = _setting(None, "what", "the ROM file, for titles that need your own cartridge")
+    state: str | None = _setting(None, "what", "a save state to start episodes from, or a folder of them")
+    console: Literal["auto", "pyboy", "mgba"] = _setting("auto", "what", "which emulator plays the ROM")
+    imports: tuple[str, ...] = _setting((), "what", "modules that register your own Gymnasium ids")
+    env_kwargs: dict[str, Any] = _setting({}, "what", "arguments for gymnasium.make, as key=value")
+    game_options: dict[str, Any] = _setting({}, "what", "options of the title, as key=value (lantern: floors=1)")
+    reward_weights: dict[str, float] = _setting({}, "what", "weights of the title's reward parts, as part=weight")
+    model: str | None = _setting(None, "what", "start from the weights of this model file")
+
+    observation: EnvChoice = _setting("features", "observation", "what a game shows: features, pixels or both")
+    frame_skip: int | None = _setting(None, "observation", "frames per step, all counted [title: 6, env: 1]", ge=1)
+    frames_stack: int = _setting(1, "observation", "how many last pictures the policy sees", ge=1, le=64)
+    grayscale: bool = _setting(False, "observation", "grey pictures (Gymnasium envs; games are grey already)")
+    resize: tuple[int, int] | None = _setting(None, "observation", "height,width of the pictures (Gymnasium envs)")
+    reward_clip: float | None = _setting(None, "observation", "clip each step's reward to +/- this", gt=0)
+    max_steps: int | None = _setting(None, "observation", "an episode is truncated after this many steps", ge=1)
+
+    n_envs: int | None = _setting(None, "parallel", "games at once [16 for each core]", ge=1, le=65536)
+    n_workers: int | None = _setting(None, "parallel", "worker processes [one for each core]; 0 runs all in one", ge=0)
+    n_groups: int | None = _setting(None, "parallel", "groups that take turns [2; 1 for a single env]", ge=1)
+    parallel_start_method: Literal["auto", "spawn", "fork", "forkserver"] = _setting(
+        "auto", "parallel", "how worker processes are started"
+    )
+    worker_restarts: int = _setting(5, "parallel", "deaths of a worker in a row that are healed", ge=0)
+    step_deadline_s: float = _setting(60.0, "parallel", "a worker that does not move for so long is restarted", gt=0)
+    worker_memory_mb: int | None = _setting(None, "parallel", "memory limit of each worker", ge=64)
+
+    total_timesteps: int = _setting(1_000_000, "ppo", "env steps to train, summed over all games", ge=1)
+    num_episodes: int | None = _setting(None, "ppo", "stop after this many episodes, if that comes first", ge=1)
+    learning_rate: float = _setting(1e-3, "ppo", "Adam's step size", gt=0)
+    lr_schedule: Literal["constant", "linear"] = _setting("linear", "ppo", "linear falls to zero at the end")
+    n_steps: int = _setting(128, "ppo", "steps per game and update", ge=1)
+    batch_size: int = _setting(1024, "ppo", "rows per gradient step", ge=2)
+    n_epochs: int = _setting(4, "ppo", "passes over each rollout", ge=1)
+    gamma: float = _setting(0.99, "ppo", "discount", ge=0, le=1)
+    gae_lambda: float = _setting(0.95, "ppo", "lambda of generalised advantage estimation", ge=0, le=1)
+    clip_range: float = _setting(0.2, "ppo", "how far a probability ratio may move", gt=0)
+    clip_range_vf: float | None = _setting(None, "ppo", "how far a value may move; unset: free", gt=0)
+    clip_schedule: Literal["constant", "linear"] = _setting("constant", "ppo", "linear falls to zero at the end")
+    ent_coef: float = _setting(0.01, "ppo", "weight of the entropy bonus", ge=0)
+    vf_coef: float = _setting(0.5, "ppo", "weight of the value loss", ge=0)
+    max_grad_norm: float = _setting(0.5, "ppo", "gradients are scaled down to this norm", gt=0)
+    normalize_advantage: bool = _setting(True, "ppo", "scale advantages in each minibatch")
+    target_kl: float | None = _setting(None, "ppo", "stop an update's epochs past 1.5 times this divergence", gt=0)
+    cnn: Literal["small", "nature", "impala"] = _setting("small", "ppo", "convolutions for pictures")
+    hidden: tuple[int, ...] | None = _setting(None, "ppo", "hidden layers [128,128; none after pictures]")
+    activation: Literal["tanh", "relu"] = _setting("tanh", "ppo", "between hidden layers")
+    box_policy: Literal["gaussian", "beta"] = _setting("gaussian", "ppo", "distribution of continuous actions")
+
+    seed: int = _setting(0, "run", "same seed, same numbers", ge=0, lt=2**31)
+    run_name: str | None = _setting(None, "run", "folder under log_root [the game's name]")
+    log_root: str = _setting("results", "run", "where runs are kept")
+    save_freq: int = _setting(10_000, "run", "env steps between checkpoints; 0: only at the end", ge=0)
+    keep_checkpoints: int = _setting(3, "run", "how many of the newest checkpoints stay", ge=1)
+    eval_freq: int = _setting(200_000, "run", "env steps between evaluations; 0: none", ge=0)
+    n_eval_episodes: int = _setting(10, "run", "episodes of each evaluation", ge=1)
+    final_eval_episodes: int = _setting(100, "run", "episodes of the evaluation at the end, on unseen seeds", ge=0)
+    eval_deterministic: bool = _setting(False, "run", "evaluate with the likeliest action instead of a drawn one")
+    video: bool = _setting(True, "run", "an mp4 of the trained agent at the end")
+    device: Literal["auto", "cpu", "cuda", "mps"] = _setting("auto", "run", "where the network learns")
+    num_threads: int | None = _setting(None, "run", "threads for learning [one for each core]", ge=1)
+
+    @field_validator("resize", mode="before")
+    @classmethod
+    def _square(cls, value: Any) -> Any:
+        """Accept one number for a square picture."""
+        return (value, value) if isinstance(value, int) else value
+
+    @field_validator("resize")
+    @classmethod
+    def _positive(cls, value: tuple[int, int] | None) -> tuple[int, int] | None:
+        if value is not None and min(value) < 1:
+            raise ValueError(f"must be two positive numbers, got {value}")
+        return value
+
+    @model_validator(mode="after")
+    def _fits_together(self) -> TrainSettings:
+        if self.game is not None and self.env_id is not None:
+            raise ValueError(f"game {self.game!r} and env_id {self.env_id!r} cannot both be given")
+        rows = self.envs * self.n_steps
+        if self.batch_size > rows:
+            raise ValueError(
+                f"batch_size {self.batch_size} is larger than one rollout "
+                f"(n_envs {self.envs} x n_steps {self.n_steps} = {rows})"
+            )
+        if self.groups > self.envs:
+            raise ValueError(f"n_groups {self.n_groups} is more than n_envs {self.envs}")
+        return self
+
+    @property
+    def envs(self) -> int:
+        """How many games run at once."""
+        return self.n_envs or 16 * (os.cpu_count() or 1)
+
+    @property
+    def groups(self) -> int:
+        """How many groups take turns; never depends on the number of workers."""
+        return self.n_groups or min(2, self.envs)
+
+    @property
+    def threads(self) -> int:
+        """Threads for learning."""
+        return self.num_threads or os.cpu_count() or 1
+
+    @property
+    def name(self) -> str:
+        """The run's name."""
+        return self.run_name or (self.game or self.env_id or "run").replace("/", "-").replace(":", "-")
+
+    @property
+    def rows_per_update(self) -> int:
+        """Env steps of one rollout."""
+        return self.envs * self.n_steps
+
+
+def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | None = None) -> TrainSettings:
+    """Return checked settings; all faults are told at once in one sentence.
+
+    ``given`` (what the user said) wins over ``title_defaults``. A batch larger than a rollout that the user did not
+    ask for is fitted to the rollout.
+    """
+    values = {ALIASES.get(key, key): value for key, value in given.items()}
+    for key in values:
+        if key not in TrainSettings.model_fields:
+            raise SettingsError(f"setting {key!r} is not known{did_you_mean(key, TrainSettings.model_fields)}")
+    if values.get("game") is None and values.get("env_id") is None:
+        values["game"] = _DEFAULT_GAME
+    merged = {**(title_defaults or {}), **values}
+    if "batch_size" not in values:
+        merged["batch_size"] = _fitting_batch(merged)
+    try:
+        return TrainSettings(**merged)
+    except ValidationError as error:
+        raise SettingsError(_sentence(error)) from None
+
+
+def _fitting_batch(values: Mapping[str, Any]) -> int:
+    wanted = int(values.get("batch_size", TrainSettings.model_fields["batch_size"].default))
+    n_envs, n_steps = values.get("n_envs") or 16 * (os.cpu_count() or 1), values.get("n_steps") or 128
+    if not (isinstance(n_envs, int) and isinstance(n_steps, int)) or n_envs * n_steps < 2:
+        return wanted  # told as a fault of its own
+    return max(2, min(wanted, n_envs * n_steps // 4))
+
+
+def read_config(path: str | Path) -> dict[str, Any]:
+    """Return the settings of a YAML or JSON file; keys are checked by ``make_settings``."""
+    import yaml
+
+    path = Path(path)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingsError(f"the config file {path} cannot be read: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise SettingsError(f"the config file {path} is not text") from None
+    try:
+        data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+    except (ValueError, yaml.YAMLError) as error:
+        first_line = " ".join(str(error).split())
+        raise SettingsError(f"the config file {path} is not valid: {first_line}") from None
+    if not isinstance(data, dict):
+        raise SettingsError(f"the config file {path} must hold `key: value` lines, it holds a {type(data).__name__}")
+    for key in data:
+        if ALIASES.get(key, key) not in TrainSettings.model_fields:
+            hint = did_you_mean(str(key), TrainSettings.model_fields)
+            raise SettingsError(f"the config file {path} has an unknown key {key!r}{hint}")
+    return data
+
+
+def _sentence(error: ValidationError) -> str:
+    faults = []
+    for fault in error.errors(include_url=False):
+        where = ".".join(str(part) for part in fault["loc"])
+        text = fault["msg"].removeprefix("Value error, ")
+        text = text[0].lower() + text[1:]
+        faults.append(f"{where} is {fault['input']!r}: {text}" if where else text)
+    return "; ".join(faults)
