@@ -1,0 +1,38 @@
+"""Parcade trains PPO agents on emulated console games and any Gymnasium env, many games at once.
+
+    from parcade import train, evaluate, make_env, make_pool
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+_PUBLIC = {
+    "train": "parcade.training:train",
+    "resume": "parcade.training:resume",
+    "evaluate": "parcade.evaluation:evaluate",
+    "make_env": "parcade.api:make_env",
+    "make_pool": "parcade.api:make_pool",
+    "EnvSpec": "parcade.env.spec:EnvSpec",
+    "register_envs": "parcade.env.register:register_envs",
+}
+__all__ = [*_PUBLIC, "__version__"]
+
+if TYPE_CHECKING:
+    from parcade.api import make_env, make_pool
+    from parcade.env.register import register_envs
+    from parcade.env.spec import EnvSpec
+    from parcade.evaluation import evaluate
+    from parcade.training import resume, train
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `import parcade` itself pulls in neither torch nor an emulator."""
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'parcade' has no attribute {name!r}")
+    module, _, attribute = _PUBLIC[name].partition(":")
+    value = getattr(import_module(module), attribute)
+    globals()[name] = value
+    return value

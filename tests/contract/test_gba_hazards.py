@@ -12,7 +12,9 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mgba", reason="no mgba wheel for this Python", exc_type=ImportError)
+pytest.importorskip(
+    "mgba", reason="mGBA cannot be loaded: it needs the mgba wheel and libmgba.so.0.10", exc_type=ImportError
+)
 
 CHILDREN = Path(__file__).parent / "mgba_hazards" / "children.py"
 SOURCE = Path(__file__).parents[2] / "src"

@@ -30,7 +30,7 @@ void seed_rng(u8 salt)
 static const u8 door_bit[4] = { 2, 1, 4, 8 };       /* by direction: down up left right */
 static const u8 back_bit[4] = { 1, 2, 8, 4 };
 
-static u8 list[N_ROOMS], list_n;
+static u8 list[N_ROOMS], list_n, left;   /* rooms that may still branch; rooms to place */
 static u8 cur, next;
 static u8 i, r, d, k;               /* static: sm83 code for locals is slow */
 
@@ -63,7 +63,7 @@ static void grow_tree(void)
     list[0] = S.start_room;
     list_n = 1;
     room_dist[S.start_room] = 1;                    /* 0 = not in the tree yet */
-    while (list_n) {
+    while (left) {
         k = list_n - 1;
         d = rnd();
         if (!(d & 0x30) && (i = (d >> 2) & 3) <= k) k -= i;
@@ -78,6 +78,7 @@ static void grow_tree(void)
         join(d);
         room_dist[next] = room_dist[cur] + 1;
         list[list_n++] = next;
+        left--;
     }
 }
 
@@ -99,19 +100,25 @@ static void extra_door(void)
 
 static const u8 shuffle[16] = { 2, 3, 4, 5, 6, 7, 8, 9, 10, 2, 3, 6, 7, 8, 9, 4 };
 
-void make_floor(void)
+/* Two parts, because a big floor takes longer than one frame. */
+void make_tree(void)
 {
     seed_rng(0);
     S.grid_w = S.floor < 3 ? 3 : 4;
     S.grid_h = S.floor == 1 ? 2 : S.floor < 4 ? 3 : 4;
     clear_floor();
+    left = 0xFF;                                    /* the start room is placed at once */
     for (i = 0, r = S.grid_h; r; r--, i += 4) {
+        left += S.grid_w;
         S.content[i] = S.content[i + 1] = S.content[i + 2] = EXISTS;
         if (S.grid_w == 4) S.content[i + 3] = EXISTS;
     }
     S.start_room = random_room();
     grow_tree();
+}
 
+void furnish_floor(void)
+{
     r = 0;                                          /* the deepest room of a tree is a leaf */
     for (i = 0; i < N_ROOMS; i++)
         if (room_dist[i] > r) { r = room_dist[i]; S.lantern_room = i; }

@@ -73,7 +73,8 @@ extern u8 fig_y, fig_x, fig_tile, fig_attr, fig_at;
 /* dungeon.c */
 u8 rnd(void);
 void seed_rng(u8 salt);
-void make_floor(void);
+void make_tree(void);
+void furnish_floor(void);
 
 /* room.c */
 extern const u8 rowbase[9];
@@ -118,5 +119,5 @@ void hud_label(void);
 void screen_title(void);
 void screen_over(void);
 void banner_clear(void);
-void title_sprites(u8 t);
+void title_step(u8 t);
 #endif

@@ -50,12 +50,6 @@ static void show_room(void)
     show_screen();
 }
 
-static void begin_floor(void)
-{
-    make_floor();
-    enter_room();
-}
-
 /* A new game depends on the seed alone: all RAM is wiped, and keys held now count
  * as old until they are released. */
 static void new_game(u8 lo, u8 hi)
@@ -68,7 +62,9 @@ static void new_game(u8 lo, u8 hi)
     S.floor = 1;
     S.hearts = S.max_hearts = 6;
     prev_keys = 0xFF;
-    begin_floor();
+    make_tree();
+    furnish_floor();
+    enter_room();
     show_room();
     S.mode = M_PLAY;
 }
@@ -80,7 +76,6 @@ static void to_title(void)
     set_magic();
     S.restarts = acks;
     prev_keys = 0xFF;
-    S.mode = M_TITLE;
     screen_title();
 }
 
@@ -109,15 +104,20 @@ static void step_play(void)
     }
 }
 
+/* The work for the next floor is spread over the last frames of the banner. */
 static void step_clear(void)
 {
     S.frame++;
     banner--;
-    if (banner == 1) {
+    if (banner == 3) {
         S.floor++;
         S.hearts += 2;
         if (S.hearts > S.max_hearts) S.hearts = S.max_hearts;
-        begin_floor();
+        make_tree();
+    } else if (banner == 2) {
+        furnish_floor();
+    } else if (banner == 1) {
+        enter_room();
     } else if (!banner) {
         show_room();
         S.mode = M_PLAY;
@@ -129,11 +129,12 @@ static void step_over(void)
     S.frame++;
     if (banner < 2) {                   /* banner 0: just died */
         banner++;
-        if (banner == 2) { screen_over(); show_screen(); }
+        if (banner == 3) { screen_over(); show_screen(); }
     } else if (pressed & K_START) {
         clock_lo = (u8)S.frame;
         to_title();
         show_screen();
+        S.mode = M_TITLE;
     }
 }
 
@@ -144,7 +145,7 @@ static void step(void)
     case M_TITLE:
         if (!++clock_lo) clock_hi++;
         if (pressed & K_START) { new_game(clock_lo, clock_hi); break; }
-        title_sprites(clock_lo);
+        title_step(clock_lo);
         break;
     case M_PLAY:
         step_play();
@@ -162,6 +163,15 @@ static void step(void)
         break;
     default:
         if (pressed & K_START) { S.mode = M_PLAY; hud_label(); }
+    }
+}
+
+static void wait_tick(void)
+{
+    tick_flag = 0;
+    while (!tick_flag) {
+        __asm__("halt");
+        __asm__("nop");
     }
 }
 
@@ -183,12 +193,10 @@ void main(void)
     IF_REG = 0;
     IE_REG = 3;
     __asm__("ei");
+    wait_tick();
+    S.mode = M_TITLE;
     for (;;) {
-        tick_flag = 0;
-        while (!tick_flag) {
-            __asm__("halt");
-            __asm__("nop");
-        }
+        wait_tick();
         if (S.restart) {
             new_game(S.restart_seed_lo, S.restart_seed_hi);
             S.restarts++;

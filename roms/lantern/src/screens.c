@@ -8,17 +8,34 @@ static void fill(u16 from, u8 tile)
     for (i = from; i < 360; i++) screen[i] = tile;
 }
 
+static void picture(const u8 *pic, u16 at, u8 w, u8 h)
+{
+    u8 *p = screen + at;
+    u8 c;
+    for (; h; h--) {
+        for (c = w; c; c--) *p++ = *pic++;
+        p += 20 - w;
+    }
+}
+
 void screen_title(void)
 {
     fill(0, T_SPACE);
-    text(6, 8, "LANTERN");
+    picture(pic_logo, 2 * 20 + 3, LOGO_W, LOGO_H);
+    picture(pic_lamp, 6 * 20 + 7, LAMP_W, LAMP_H);
     text(4, 15, "PRESS START");
-    hide_sprites();
 }
 
-void title_sprites(u8 t)
+/* The flame moves, the prompt blinks. */
+void title_step(u8 t)
 {
-    t;
+    fig_x = 72 - 4;
+    fig_y = 48 + 28;
+    fig_attr = 0;
+    fig_at = 0;
+    fig_tile = t & 8 ? O_FLAME : O_FLAME2;
+    figure();
+    if (!(t & 31)) q_text(4, 15, t & 32 ? "           " : "PRESS START");
 }
 
 void screen_over(void)

@@ -273,6 +273,7 @@ static void blackout(void)
 int battle(int kind, int team)
 {
     const struct team *t = &teams[team];
+    banner_off();
     S.in_battle = 1;
     S.kind = kind;
     S.turn = 0;

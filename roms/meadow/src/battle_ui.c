@@ -25,14 +25,14 @@ static void panel(int x, int y, const struct mon *m, u16 hp, int mine)
     ui_bar(x + 3, y + 2, 7, hp, m->max_hp, 0);
     if (!mine) return;
     ui_bar(x + 1, y + 3, 3, m->exp, m->exp_next, 1);
-    ui_num(x + 7, y + 3, hp, 2);
+    ui_num(x + 6, y + 3, hp, 3);
     ui_put(x + 9, y + 3, '/');
     ui_num(x + 10, y + 3, m->max_hp, 3);
 }
 
 void bt_panels(void)
 {
-    panel(1, 0, &S.foe, S.foe.hp, 0);
+    panel(1, 1, &S.foe, S.foe.hp, 0);
     panel(15, 9, &S.party[S.my_slot], S.party[S.my_slot].hp, 1);
 }
 
@@ -142,10 +142,10 @@ void bt_drain(int side, int from)       /* let the bar follow the new hp */
         if (from > to) from = from - step < to ? to : from - step;
         else from = from + step > to ? to : from + step;
         if (side == FOE) {
-            ui_bar(4, 2, 7, from, m->max_hp, 0);
+            ui_bar(4, 3, 7, from, m->max_hp, 0);
         } else {
             ui_bar(18, 11, 7, from, m->max_hp, 0);
-            ui_num(22, 12, from, 2);
+            ui_num(21, 12, from, 3);
         }
         frame();
     }
@@ -185,10 +185,10 @@ int bt_command(void)                    /* 0 fight, 1 catch, 2 swap, 3 run */
     ui_box(0, 14, 30, 6);
     ui_box(14, 14, 16, 6);
     ui_text(2, 15, "What will");
-    ui_text(2, 17, fmt("%s do?", species[S.party[S.my_slot].species].name, "", 0));
+    ui_text(2, 16, fmt("%s do?", species[S.party[S.my_slot].species].name, "", 0));
     for (int i = 0; i < 4; i++) ui_text(17 + (i & 1) * 7, 15 + (i >> 1) * 2, names[i]);
-    ui_put(23, 16, '*');
-    ui_num(24, 16, S.orbs, 2);
+    ui_text(2, 18, "ORBS");
+    ui_num(7, 18, S.orbs, 2);
     for (S.battle_cursor = 0;;) {
         for (int i = 0; i < 4; i++)
             ui_put(16 + (i & 1) * 7, 15 + (i >> 1) * 2, i == S.battle_cursor ? T_ARROW : ' ');

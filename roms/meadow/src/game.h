@@ -39,13 +39,14 @@ void load_mon(int species, int tile, int pal, int view);   /* view 0 front, 1 ba
 void print(const char *s, int wait_key);            /* type into the text box; wait_key 0: go on by itself */
 void say(const char *s);                            /* box, text, A, close */
 const char *fmt(const char *f, const char *s, const char *t, int v);    /* %s %t strings, %n number */
-int menu(int x, int y, int w, int n, const char *const *items, int start, int sub);    /* -1: B */
+int menu(int x, int y, int w, int n, const char *const *items, int first, int sub);    /* -1: B */
 int yes_no(void);
 
 /* world.c */
 void map_enter(int map, int x, int y, int facing);  /* place the hero and draw the map */
 void world_draw(void);
 void world_around(void);
+void banner_off(void);                  /* take the name of the place away */
 void world_loop(void) __attribute__((noreturn));
 int kind_at(int x, int y);
 extern u8 npc_face[8];

@@ -10,13 +10,13 @@ static void party_slot(int i)
     load_mon(m->species, OBJ_ICON + i * 16, PAL_PARTY + i, 2);
     spr(x * 8 + 6, y * 8 + 2, 2, OBJ_ICON + i * 16, PAL_PARTY + i, 0, 0);
     ui_text(x + 5, y + 1, species[m->species].name);
-    ui_put(x + 1, y + 3, m->status ? 'B' : ' ');
-    ui_put(x + 5, y + 3, T_LV);
-    ui_num(x + 6, y + 3, m->level, 2);
-    ui_bar(x + 5, y + 2, 6, m->hp, m->max_hp, 0);
-    ui_num(x + 8, y + 3, m->hp, 3);
-    ui_put(x + 11, y + 3, '/');
-    ui_num(x + 12, y + 3, m->max_hp, 2);
+    ui_put(x + 5, y + 3, m->status ? 'B' : ' ');
+    ui_put(x + 5, y + 2, T_LV);
+    ui_num(x + 6, y + 2, m->level, 2);
+    ui_bar(x + 8, y + 2, 4, m->hp, m->max_hp, 0);
+    ui_num(x + 7, y + 3, m->hp, 3);
+    ui_put(x + 10, y + 3, '/');
+    ui_num(x + 11, y + 3, m->max_hp, 3);
 }
 
 int party_screen(int choose)
@@ -111,6 +111,7 @@ void start_menu(void)
 {
     static const char *const items[] = { "PARTY", "BAG", "SAVE", "EXIT" };
     int at = 0;
+    banner_off();
     S.mode = MODE_MENU;
     for (;;) {
         at = menu(19, 1, 10, 4, items, at, SUB_START);

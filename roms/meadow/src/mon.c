@@ -73,8 +73,9 @@ void mon_make(struct mon *m, int sp, int level)
 
 int mon_gain(struct mon *m, int exp)
 {
+    if (m->level >= 50) return 0;
     m->exp += exp;
-    if (m->exp < m->exp_next || m->level >= 50) return 0;
+    if (m->exp < m->exp_next) return 0;
     m->exp -= m->exp_next;
     m->level++;
     int old = m->max_hp;

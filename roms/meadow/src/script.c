@@ -156,6 +156,7 @@ int script_sight(void)
         u32 flag = n->script == SC_TRAINER1 ? FLAG_TRAINER : n->script == SC_TRAINER2 ? FLAG_TRAINER2 : 0;
         int reach = n->script == SC_TRAINER1 ? 3 : 2;
         if (!flag || S.flags & flag || n->x != S.x || S.y <= n->y || S.y > n->y + reach) continue;
+        banner_off();
         S.facing = UP;
         world_draw();
         S.mode = MODE_TEXT;
@@ -172,14 +173,14 @@ int script_sight(void)
 void ending(void)
 {
     S.mode = MODE_VICTORY;
-    ui_box(3, 2, 24, 11);
-    ui_text(7, 4, "CONGRATULATIONS!");
-    ui_text(5, 6, "You won the badge of");
-    ui_text(5, 7, "Craghaven.");
-    ui_text(5, 9, "Battles won");
-    ui_num(20, 9, S.won, 5);
-    ui_text(5, 10, "Monsters caught");
-    ui_num(20, 10, S.caught, 5);
+    ui_box(3, 1, 24, 12);
+    ui_text(7, 2, "CONGRATULATIONS!");
+    ui_text(5, 4, "The STONE BADGE is");
+    ui_text(5, 5, "yours!");
+    ui_text(5, 7, "Battles won");
+    ui_num(20, 7, S.won, 5);
+    ui_text(5, 9, "Monsters caught");
+    ui_num(20, 9, S.caught, 5);
     ui_text(5, 11, "Steps");
     ui_num(18, 11, S.steps, 7);
     print("Thank you for playing! The meadow stays open for you.", 1);

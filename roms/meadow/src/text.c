@@ -64,24 +64,27 @@ void print(const char *s, int key)
 void say(const char *s)
 {
     u8 old = S.mode;
+    banner_off();
     S.mode = old == MODE_WALK ? MODE_TEXT : old;
     print(s, 1);
     ui_clear(0, BOX_Y, 30, 6);
     S.mode = old;
 }
 
-int menu(int x, int y, int w, int n, const char *const *items, int start, int sub)
+int menu(int x, int y, int w, int n, const char *const *items, int first, int sub)
 {
     ui_box(x, y, w, 2 * n + 1);
     for (int i = 0; i < n; i++) ui_text(x + 3, y + 1 + 2 * i, items[i]);
-    S.cursor = start;
+    S.cursor = first;
     S.submenu = sub;
     for (;;) {
         for (int i = 0; i < n; i++) ui_put(x + 1, y + 1 + 2 * i, i == S.cursor ? T_ARROW : ' ');
         frame();
         if (key_new & KEY_DOWN) S.cursor = S.cursor + 1 < n ? S.cursor + 1 : 0;
         if (key_new & KEY_UP) S.cursor = S.cursor ? S.cursor - 1 : n - 1;
-        int pick = key_new & (KEY_A | KEY_START) ? S.cursor : key_new & KEY_B ? -1 : -2;
+        int start = key_new & KEY_START;    /* begins on the title, closes elsewhere */
+        int pick = key_new & KEY_A || (start && S.mode == MODE_TITLE) ? S.cursor
+                 : key_new & KEY_B || start ? -1 : -2;
         if (pick > -2) {
             S.cursor = S.submenu = 0;
             return pick;

@@ -2,6 +2,7 @@
 #include "game.h"
 
 u8 npc_face[8];
+static u8 banner;                       /* frames left of the name of the place */
 int cam_x, cam_y;
 static const s8 dir_x[] = { 0, 0, -1, 1 }, dir_y[] = { 1, -1, 0, 0 };
 
@@ -90,15 +91,33 @@ void world_draw(void)
     }
 }
 
+void banner_off(void)
+{
+    if (banner) ui_clear(0, 0, 20, 3);
+    banner = 0;
+}
+
+static void banner_on(void)
+{
+    const char *name = maps[S.map].name;
+    int n = 0;
+    while (name[n]) n++;
+    ui_box(0, 0, n + 4, 3);
+    ui_text(2, 1, name);
+    banner = 60;
+}
+
 static void use_warp(void)
 {
     const struct map *m = &maps[S.map];
     for (int i = 0; i < m->n_warps; i++) {
         const struct warp *w = &m->warps[i];
         if (w->x != S.x || w->y != S.y) continue;
+        banner_off();
         fade_out();
         map_enter(w->map, w->tx, w->ty, w->face);
         world_draw();
+        banner_on();
         fade_in();
         S.mode = MODE_WALK;
         return;
@@ -157,6 +176,8 @@ void world_loop(void)
 {
     for (;;) {
         frame();
+        if (banner == 1) banner_off();
+        else if (banner) banner--;
         if (!S.moving) {
             if (key_new & KEY_A) interact();
             else if (key_new & KEY_START) start_menu();

@@ -7,7 +7,7 @@ from canvas import Canvas, clay, ellipse, mix, rgb
 
 INK = rgb('#283038')
 GRASS, GRASS_D, GRASS_L = rgb('#80d068'), rgb('#68b858'), rgb('#a0e080')
-TALL = {'k': rgb('#206838'), 'g': rgb('#389048'), 'l': rgb('#60b858'), 'd': rgb('#2c7c40')}
+TALL = {'k': rgb('#287840'), 'g': rgb('#48a050'), 'l': rgb('#80d060'), 'd': rgb('#389048')}
 PATH, PATH_L, PATH_D, PATH_E = rgb('#e8d8a0'), rgb('#f0e8c0'), rgb('#d0b880'), rgb('#b89860')
 WATER, WATER_D, WATER_E, SAND = rgb('#4890e0'), rgb('#3070c8'), rgb('#285098'), rgb('#d8c890')
 # The game swaps these two palette entries to make the ripples move; B must look like WATER.

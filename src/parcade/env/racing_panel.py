@@ -123,7 +123,8 @@ def _bar(start: float, per_unit: float, value: float, most: int) -> tuple[int, i
 def _shares_before(n_window: int, n_pixels: int) -> Weights:
     """Row k, for k from 0 to `n_window`: the share of each pixel that the first k window pixels cover."""
     ends = np.arange(n_window + 1)[:, None] * (n_pixels / n_window)
-    return np.clip(ends - np.arange(n_pixels), 0.0, 1.0).astype(np.float32)
+    shares: Weights = np.clip(ends - np.arange(n_pixels), 0.0, 1.0).astype(np.float32)
+    return shares
 
 
 def _covered(shares_before: Weights, bars: Sequence[tuple[int, int]]) -> Weights:

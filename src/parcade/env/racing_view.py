@@ -69,20 +69,24 @@ class Ground:
         self.texels_per_unit = side / (2 * PLAYFIELD)
         self._finest: Picture = np.empty((side, side) if grayscale else (side, side, 3), np.uint8)
         self._levels: list[Picture] = [self._finest]
+        self._tiles: npt.NDArray[np.int32] = np.empty((0, 4, 2), np.int32)
 
     def paint(self, road: list[Any], background: Iterable[float], grass: Iterable[float]) -> None:
-        """Paint a new episode's ground; `road` is the env's list of (corners, colour)."""
+        """Paint a new episode's ground; `road` is the env's list of (corners, colour) of tiles and kerbs."""
         self._paint_field(paint_color(background, self._grayscale), paint_color(grass, self._grayscale))
         # Kerbs on a straight are points of no width; the original shows a hair's breadth of them.
         road = [(polygon, color) for polygon, color in road if polygon[0] != polygon[1]]
         corners = self._to_texels(np.array([polygon for polygon, _ in road]))
         for polygon, (_, color) in zip(corners, road, strict=True):
             self._fill(polygon, color)
+        # Only a tile's colour is an array: the env changes it in place.
+        is_tile = [isinstance(color, np.ndarray) for _, color in road]
+        self._tiles = corners[is_tile]
         self._levels = [self._finest]
 
-    def repaint(self, polygon: list[tuple[float, float]], color: Iterable[float]) -> None:
+    def repaint(self, tile: int, color: Iterable[float]) -> None:
         """Paint one tile again; the coarse copies are left, they are gone within a second."""
-        self._fill(self._to_texels(np.array([polygon]))[0], color)
+        self._fill(self._tiles[tile], color)
 
     def level_for(self, texels_per_pixel: float) -> tuple[Picture, float]:
         """The copy whose texels fit a pixel of this many finest texels, and by how much it is shrunk."""

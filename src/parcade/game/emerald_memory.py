@@ -226,7 +226,17 @@ _INTERIORS = {  # group: (where, rooms by number); an empty room has no name her
             "Victory Road 1F|Victory Road B1F|"
             "Victory Road B2F|Shoal Cave entrance, low tide|Shoal Cave inner, low tide|Shoal Cave stairs|"
             "Shoal Cave lower|Shoal Cave entrance, high tide|Shoal Cave inner, high tide|New Mauville entrance|"
-            "New Mauville|Abandoned Ship deck"
+            "New Mauville|Abandoned Ship deck|Abandoned Ship corridors 1F|Abandoned Ship rooms 1F|"
+            "Abandoned Ship corridors B1F|Abandoned Ship rooms B1F|Abandoned Ship rooms B1F 2|"
+            "Abandoned Ship underwater 1|Abandoned Ship room B1F|Abandoned Ship rooms 1F 2|Abandoned Ship captain|"
+            "Abandoned Ship underwater 2|Abandoned Ship hidden corridors|Abandoned Ship hidden rooms|Island Cave|"
+            "Ancient Tomb|Underwater Route 134|Underwater Sealed Chamber|Sealed Chamber outer|Sealed Chamber inner|"
+            "Scorched Slab||||Sky Pillar entrance|Sky Pillar outside|Sky Pillar 1F|Sky Pillar 2F|Sky Pillar 3F|"
+            "Sky Pillar 4F|Shoal Cave ice|Sky Pillar 5F|Sky Pillar top|Magma Hideout 1F|Magma Hideout 2F 1|"
+            "Magma Hideout 2F 2|Magma Hideout 3F 1|Magma Hideout 3F 2|Magma Hideout 4F|Magma Hideout 3F 3|"
+            "Magma Hideout 2F 3|Mirage Tower 1F|Mirage Tower 2F|Mirage Tower 3F|Mirage Tower 4F|Desert Underpass|"
+            "Artisan Cave B1F|Artisan Cave 1F|Underwater Marine Cave|Marine Cave entrance|Marine Cave end|"
+            "Terra Cave entrance|Terra Cave end|Altering Cave|Meteor Falls Steven"
         ),
     ),
     28: ("Route 109", "seashore house"),

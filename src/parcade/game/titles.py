@@ -11,6 +11,7 @@ from parcade.game.base import Game
 _TITLES = {
     "lantern": "parcade.game.lantern:Lantern",
     "links-awakening": "parcade.game.links_awakening:LinksAwakening",
+    "pokemon-emerald": "parcade.game.pokemon_emerald:PokemonEmerald",
     "pokemon-red": "parcade.game.pokemon_red:PokemonRed",
 }
 

@@ -22,6 +22,7 @@ class Collector:
         self._pool, self._policy, self._rollout, self._noise = pool, policy, rollout, noise
         self._parts = [slice(group, pool.n_envs, pool.n_groups) for group in range(pool.n_groups)]
         self._slots = [np.arange(pool.n_envs)[part] for part in self._parts]
+        self._device = next(policy.parameters()).device
 
     @torch.inference_mode()
     def collect(self) -> Rollout:
@@ -53,8 +54,7 @@ class Collector:
     def _act_and_send(self, t: int, group: int) -> None:
         started = time.perf_counter()
         rollout, part = self._rollout, self._parts[group]
-        observation = {name: tensor[t, part] for name, tensor in rollout.obs_tensors.items()}
-        params, values = self._policy(observation)
+        params, values = self._infer({name: tensor[t, part] for name, tensor in rollout.obs_tensors.items()})
         distribution = self._policy.distribution
         actions = distribution.sample(params, self._noise)
         rollout.actions[t, part] = actions
@@ -62,6 +62,11 @@ class Collector:
         rollout.values[t, part] = values.numpy()
         rollout.inference_s += time.perf_counter() - started
         self._pool.send(distribution.to_env(actions), group)
+
+    def _infer(self, observation: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+        """Run the policy on its device; noise and storage stay on the CPU, so that numbers do not depend on it."""
+        params, values = self._policy({name: tensor.to(self._device) for name, tensor in observation.items()})
+        return params.cpu(), values.cpu()
 
     def _store_step(self, t: int, group: int, rows: StepRows, cut: list[tuple[int, int, dict[str, Array]]]) -> None:
         rollout, part = self._rollout, self._parts[group]
@@ -84,13 +89,13 @@ class Collector:
         """Value the observations after the last step, and those at which episodes were cut."""
         rollout = self._rollout
         last = {name: tensor[rollout.n_steps] for name, tensor in rollout.obs_tensors.items()}
-        rollout.values[rollout.n_steps] = self._policy(last)[1].numpy()
+        rollout.values[rollout.n_steps] = self._infer(last)[1].numpy()
         rollout.final_values[:] = 0
         if cut:
             finals: dict[str, Tensor] = {}
             for name, array in rollout.obs.items():
                 stacked: Any = np.stack([final[name] for _, _, final in cut]).astype(array.dtype, copy=False)
                 finals[name] = torch.from_numpy(stacked)
-            values = self._policy(finals)[1].numpy()
+            values = self._infer(finals)[1].numpy()
             for (t, slot, _), value in zip(cut, values, strict=True):
                 rollout.final_values[t, slot] = value

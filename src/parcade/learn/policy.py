@@ -42,6 +42,7 @@ class Policy(nn.Module):
         for name, (shape, dtype) in leaves.items():
             is_picture = len(shape) == 3 and dtype == "uint8"
             self.encoders[_key(name)] = PixelEncoder(shape, net.cnn) if is_picture else VectorEncoder(shape)
+        self.leaves = dict(leaves)
         self._names = tuple(leaves)
         size = sum(encoder.size for encoder in self.encoders.values())  # type: ignore[misc]
         only_pictures = all(isinstance(encoder, PixelEncoder) for encoder in self.encoders.values())

@@ -81,6 +81,7 @@ class Learner:
 
     def __init__(self, policy: Policy, settings: PpoSettings, shuffle: torch.Generator) -> None:
         self.policy, self.settings, self._shuffle = policy, settings, shuffle
+        self._device = next(policy.parameters()).device
         self.optimiser = torch.optim.Adam(policy.parameters(), lr=settings.learning_rate, eps=1e-5, fused=True)
 
     def update(self, rollout: Rollout, *, lr_factor: float = 1.0, clip_factor: float = 1.0) -> dict[str, float]:
@@ -117,7 +118,7 @@ class Learner:
             order = torch.randperm(rollout.env_steps, generator=self._shuffle)
             losses = []
             for rows in order.split(self.settings.batch_size):
-                take: Callable[[Tensor], Tensor] = lambda tensor, rows=rows: tensor.index_select(0, rows)  # type: ignore[misc]  # noqa: E731
+                take: Callable[[Tensor], Tensor] = lambda tensor, rows=rows: tensor.index_select(0, rows).to(self._device)  # type: ignore[misc]  # noqa: E731
                 loss = ppo_loss(
                     self.policy,
                     {name: take(tensor) for name, tensor in obs.items()},
@@ -139,9 +140,9 @@ class Learner:
         torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.settings.max_grad_norm)
         self.optimiser.step()
 
-    def state(self) -> dict[str, Any]:
-        """Return weights and optimiser state."""
-        return {"policy": self.policy.state_dict(), "optimiser": self.optimiser.state_dict()}
+    def load_optimiser(self, state: dict[str, Any]) -> None:
+        """Take over Adam's moments from a checkpoint."""
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state["state"]})
 
 
 def _summary(tracked: list[Losses], rollout: Rollout, epochs: int, learning_rate: float) -> dict[str, float]:

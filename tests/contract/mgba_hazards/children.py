@@ -212,7 +212,7 @@ def ours_vfile() -> dict[str, Any]:
         def __getattr__(self, name: str) -> Any:
             return getattr(lib, name)
 
-        def VFileFromFD(self, fd: int) -> Any:
+        def VFileFromFD(self, fd: int) -> Any:  # noqa: N802 (the library's name)
             file = lib.VFileFromFD(fd)
             keep.append(counting_close(file, counts))
             return file
@@ -310,7 +310,10 @@ def bare_clock() -> dict[str, Any]:
     early = time.localtime()
     for _ in range(20):
         core.run_frame()
-    return {"clock": block(core, 3)[16:19].hex(), "host": [time.strftime("%y%m%d", t) for t in (early, time.localtime())]}
+    return {
+        "clock": block(core, 3)[16:19].hex(),
+        "host": [time.strftime("%y%m%d", t) for t in (early, time.localtime())],
+    }
 
 
 def ours_clock() -> dict[str, Any]:
@@ -489,7 +492,8 @@ def step(console: GameBoyAdvance, number: int, at: int) -> None:
 
 def console_number(number: int) -> GameBoyAdvance:
     console = GameBoyAdvance(read_rom(FLASH if number % 4 == 3 else TOKEN))
-    console.write(TAG, struct.pack("<I", number)) if number % 4 == 3 else None
+    if number % 4 == 3:
+        console.write(TAG, struct.pack("<I", number))
     return console
 
 

@@ -462,6 +462,8 @@ def test_map_names() -> None:
     assert map_name(0, 49) == "Route 134"
     assert map_name(0, 10) == "Oldale Town"
     assert map_name(24, 43) == "Victory Road 1F"
+    assert map_name(24, 77) == "Sky Pillar entrance"
+    assert map_name(24, 107) == "Meteor Falls Steven"
     assert map_name(99, 1) == "99.1"
     assert len(set(MAP_NAMES.values())) == len(MAP_NAMES)
 

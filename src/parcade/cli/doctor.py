@@ -1,0 +1,116 @@
+"""Say what is installed, what is missing and how to get it, and what this machine allows.
+
+Exits with 0 if training works here, with 1 if something it needs is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import shutil
+import sys
+from dataclasses import asdict, dataclass
+from importlib import import_module, metadata
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One line of the diagnosis."""
+
+    what: str
+    state: str  # "ok", "missing" (optional) or "bad" (training does not work)
+    detail: str
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """No flags of its own."""
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Print the findings; 1 if one of them is bad."""
+    findings = examine()
+    healthy = all(finding.state != "bad" for finding in findings)
+    if arguments.json:
+        print(json.dumps({"healthy": healthy, "findings": [asdict(finding) for finding in findings]}))
+    else:
+        for finding in findings:
+            print(f"{finding.state:<8} {finding.what:<18} {finding.detail}")
+        print("\nTraining works on this machine." if healthy else "\nTraining does not work until the bad lines are mended.")
+    return 0 if healthy else 1
+
+
+def examine() -> list[Finding]:
+    """Return all findings."""
+    return [*_packages(), *_machine(), _emulation()]
+
+
+def _packages() -> list[Finding]:
+    findings = [Finding("python", "ok", platform.python_version())]
+    for name, module in (("torch", "torch"), ("gymnasium", "gymnasium"), ("pyboy", "pyboy"), ("opencv", "cv2")):
+        findings.append(_package(name, module, "bad", "pip install parcade"))
+    findings.append(_package("mgba", "mgba.core", "missing", "GBA games: wheels for Python 3.10 and 3.11 on Linux"))
+    extras = {"racing": "Box2D", "retro": "stable_retro", "view": "uvicorn", "sb3": "stable_baselines3"}
+    extras |= {"sweep": "optuna", "cluster": "ray", "track": "wandb"}
+    for extra, module in extras.items():
+        findings.append(_package(extra, module, "missing", f"pip install 'parcade[{extra}]'"))
+    return findings
+
+
+def _package(name: str, module: str, otherwise: str, advice: str) -> Finding:
+    try:
+        import_module(module)
+    except Exception as error:
+        return Finding(name, otherwise, f"{advice} ({type(error).__name__}: {str(error).splitlines()[0]})")
+    top = module.partition(".")[0]
+    owners = metadata.packages_distributions().get(top, [top])
+    try:
+        return Finding(name, "ok", metadata.version(owners[0]))
+    except metadata.PackageNotFoundError:
+        return Finding(name, "ok", "installed")
+
+
+def _machine() -> list[Finding]:
+    findings = [Finding("cores", "ok", str(os.cpu_count()))]
+    findings += [Finding("memory", "ok", text) for text in _memory()]
+    if sys.platform != "win32":
+        import resource
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        enough = soft >= 1024
+        advice = "" if enough else "; raise it with `ulimit -n 4096` for many workers"
+        findings.append(Finding("open files", "ok" if enough else "missing", f"{soft} (limit {hard}){advice}"))
+    shared = Path("/dev/shm")
+    if shared.is_dir():
+        free = shutil.disk_usage(shared).free >> 20
+        enough = free > 64
+        findings.append(Finding("shared memory", "ok" if enough else "bad", f"{free:,} MiB free in {shared}"))
+    free = shutil.disk_usage(Path.cwd()).free >> 20
+    findings.append(Finding("disk", "ok" if free > 200 else "bad", f"{free:,} MiB free in this folder"))
+    return findings
+
+
+def _memory() -> list[str]:
+    try:
+        lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
+    except OSError:
+        return []
+    free, total = (int(lines[key].split()[0]) >> 10 for key in ("MemAvailable", "MemTotal"))
+    return [f"{free:,} MiB free of {total:,}"]
+
+
+def _emulation() -> Finding:
+    """Play a few steps of the built-in game: the one test that says that all of it works."""
+    try:
+        from parcade.api import make_env
+
+        env = make_env("lantern")
+        env.reset(seed=1)
+        for _ in range(10):
+            env.step(1)
+        env.close()
+    except Exception as error:
+        return Finding("lantern", "bad", f"the built-in game does not run: {error}")
+    return Finding("lantern", "ok", "the built-in game runs")

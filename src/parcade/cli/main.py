@@ -1,0 +1,84 @@
+"""`parcade`: finds the verb, runs it, turns errors into one sentence and an exit code."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+from parcade.cli.flags import Parser
+from parcade.errors import ParcadeError, UserError
+
+VERBS = {
+    "train": "train an agent; watch it learn",
+    "resume": "go on with an interrupted run, to the bit",
+    "eval": "play a trained model on unseen seeds",
+    "play": "play a game yourself, in a window",
+    "games": "list the titles and what each needs",
+    "doctor": "say what is installed, what is missing and how to get it",
+    "bench": "measure speed against the machine's limit and against peers",
+}
+_DESCRIPTION = """Train agents on console games and Gymnasium envs, many games at once.
+
+  parcade train                      the built-in Game Boy game, learned in minutes
+  parcade train --env-id CartPole-v1 any Gymnasium env
+  parcade eval --model results/lantern/<run>/models/best_model.zip --video
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; 0 is success, 1 a failed run, 2 bad input, 130 Ctrl-C."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    try:
+        parser = _parser(arguments)
+        parsed = parser.parse_args(arguments)
+        if not hasattr(parsed, "run"):
+            parser.print_help()
+            return 0
+        code: int = parsed.run(parsed)
+        return code
+    except UserError as error:
+        return _fail(error, 2, "--json" in arguments)
+    except ParcadeError as error:
+        return _fail(error, 1, "--json" in arguments)
+    except KeyboardInterrupt:
+        print("\nparcade: stopped", file=sys.stderr)
+        return 130
+    except BrokenPipeError:  # `parcade games | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+
+
+def _parser(arguments: list[str]) -> Parser:
+    """Build the parser; only the wanted verb's module is imported, so that help is quick."""
+    from parcade import __version__
+
+    parser = Parser(prog="parcade", description=_DESCRIPTION)
+    parser.add_argument("--version", action="version", version=f"parcade {__version__}")
+    verbs = parser.add_subparsers(metavar="VERB", title="verbs")
+    wanted = next((word for word in arguments if not word.startswith("-")), None)
+    for name, text in VERBS.items():
+        verb: Any = verbs.add_parser(name, help=text, usage=f"parcade {name} [flags]")
+        if name == wanted:
+            module = import_module(f"parcade.cli.{name}")
+            verb.description = module.__doc__
+            module.add_flags(verb)
+            verb.add_argument("--json", action="store_true", help="end with one machine-readable line")
+            verb.set_defaults(run=module.run, parser=verb)
+    return parser
+
+
+def _fail(error: Exception, code: int, as_json: bool) -> int:
+    print(f"parcade: {error}", file=sys.stderr)
+    if as_json:
+        print(json.dumps({"error": str(error), "exit_code": code}))
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""Train an agent with PPO.
+
+  parcade train                                       Lantern, the built-in game, with settings that suit it
+  parcade train --n-envs 64 --timesteps 2M            more games, more steps
+  parcade train --env-id CartPole-v1 --timesteps 50k  any Gymnasium env
+  parcade train --config mine.yaml --seed 3           a file holds the settings, flags override it
+
+The run is kept in results/<run_name>/<timestamp>/: config, metrics, checkpoints, models, a video, report.html.
+Ctrl-C ends after the present update and leaves a checkpoint; `parcade resume` goes on from it.
+Numbers may be written 250k, 2M, 1e6. Every setting is explained in docs/settings.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+
+from parcade.cli.flags import add_setting_flags, given_settings
+from parcade.settings import read_config
+
+
+def add_flags(parser: argparse.ArgumentParser) -> None:
+    """Add the settings' flags."""
+    parser.add_argument("--config", metavar="FILE", help="YAML or JSON with settings; flags override it")
+    parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
+    add_setting_flags(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Train; the last line is JSON on request."""
+    given = read_config(arguments.config) if arguments.config else {}
+    given |= given_settings(arguments)
+    from parcade.cli.progress import progress
+    from parcade.training import settings_for, train
+
+    settings = settings_for(given)
+    with progress(plain=arguments.plain or arguments.json) as watcher:
+        result = train(settings, on_event=watcher)
+    if arguments.json:
+        print(json.dumps(asdict(result)))
+    return 130 if result.interrupted else 0

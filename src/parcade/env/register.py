@@ -1,0 +1,25 @@
+"""Our games as Gymnasium ids: ``gymnasium.make("parcade/Lantern-v0")``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+_IDS = {"parcade/Lantern-v0": "lantern"}
+
+
+def register_envs() -> None:
+    """Register the built-in games; Gymnasium calls this through the package's entry point. Twice is fine."""
+    for env_id, game in _IDS.items():
+        if env_id not in gym.registry:
+            gym.register(env_id, entry_point="parcade.env.register:make_title", kwargs={"game": game})
+
+
+def make_title(game: str, **options: Any) -> gym.Env[Any, Any]:
+    """Make a title's env; ``options`` are fields of EnvSpec."""
+    from parcade.env.make import make
+    from parcade.env.spec import EnvSpec
+
+    render_mode = options.pop("render_mode", None)
+    return make(EnvSpec(game=game, render=render_mode == "rgb_array", **options))

@@ -1,0 +1,219 @@
+"""Play a policy without learning, on one separate env, on seeds never trained on."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import torch
+
+from parcade.env.make import make
+from parcade.env.slot import as_slot_env, leaves
+from parcade.env.space_json import space_from_json
+from parcade.env.spec import EnvSpec
+from parcade.errors import ModelFileError, SettingsError
+from parcade.game.base import FIRST_HELD_OUT_SEED
+from parcade.learn.policy import NetSettings, Policy
+from parcade.run.model_file import load_model, load_weights
+from parcade.run.video import VideoFile
+
+Picture = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeResult:
+    """One evaluated episode."""
+
+    seed: int
+    total_reward: float
+    length: int
+    metrics: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """All episodes of one evaluation."""
+
+    episodes: tuple[EpisodeResult, ...]
+    seconds: float
+    pictures: tuple[tuple[str, Picture], ...] = field(default=(), compare=False)
+    video: str | None = None
+
+    @property
+    def return_mean(self) -> float:
+        """Mean return."""
+        return statistics.fmean(e.total_reward for e in self.episodes)
+
+    @property
+    def return_std(self) -> float:
+        """Standard deviation of returns."""
+        return statistics.pstdev(e.total_reward for e in self.episodes)
+
+    @property
+    def length_mean(self) -> float:
+        """Mean length in steps."""
+        return statistics.fmean(e.length for e in self.episodes)
+
+    @property
+    def length_std(self) -> float:
+        """Standard deviation of lengths."""
+        return statistics.pstdev(e.length for e in self.episodes)
+
+    @property
+    def success_rate(self) -> float | None:
+        """Share of episodes that succeeded; None where the env knows no success."""
+        if "success" not in self.episodes[0].metrics:
+            return None
+        return statistics.fmean(e.metrics["success"] for e in self.episodes)
+
+    def to_dict(self, with_episodes: bool = False) -> dict[str, Any]:
+        """Return JSON-ready results."""
+        result: dict[str, Any] = {
+            "episodes": len(self.episodes),
+            "return_mean": self.return_mean,
+            "return_std": self.return_std,
+            "length_mean": self.length_mean,
+            "length_std": self.length_std,
+            "success_rate": self.success_rate,
+            "seconds": self.seconds,
+            "video": self.video,
+        }
+        if with_episodes:
+            result["episode_list"] = [asdict(episode) for episode in self.episodes]
+        return result
+
+
+Chooser = Callable[[dict[str, npt.NDArray[Any]]], Any]
+
+
+def evaluate(
+    model: str | Path | None = None,
+    *,
+    episodes: int = 10,
+    seed: int = 0,
+    deterministic: bool = False,
+    random: bool = False,
+    spec: EnvSpec | None = None,
+    video: str | Path | None = None,
+    on_episode: Callable[[int, EpisodeResult], None] | None = None,
+    **changes: Any,
+) -> Evaluation:
+    """Play ``episodes`` episodes of a model file (or of a random policy) and return what came of them.
+
+    ``changes`` replace fields of the model's env, such as ``rom`` or ``max_steps``.
+    """
+    if episodes < 1:
+        raise SettingsError(f"episodes is {episodes}, wanted 1 or more")
+    if model is not None:
+        policy, spec = load_policy(model)
+    elif not random or spec is None:
+        raise SettingsError("evaluate needs a model file, or random=True with a spec")
+    else:
+        policy = None
+    spec = spec.with_(**{key: value for key, value in changes.items() if value is not None})
+    return play_episodes(
+        policy,
+        spec,
+        episodes=episodes,
+        seed=seed,
+        deterministic=deterministic,
+        video=Path(video) if video else None,
+        on_episode=on_episode,
+    )
+
+
+def load_policy(path: str | Path) -> tuple[Policy, EnvSpec]:
+    """Return the policy of a model file and the env it was trained in."""
+    model = load_model(path)
+    try:
+        shapes = {name: (tuple(shape), dtype) for name, (shape, dtype) in model.meta["leaves"].items()}
+        net = dict(model.meta["net"])
+        net["hidden"] = tuple(net["hidden"]) if net.get("hidden") is not None else None
+        policy = Policy(shapes, space_from_json(model.meta["action_space"]), NetSettings(**net))
+        spec = EnvSpec.from_dict(model.meta["env"])
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise ModelFileError(f"{path} describes a network that cannot be built: {error}") from None
+    load_weights(policy, model.weights, path)
+    return policy, spec
+
+
+def play_episodes(
+    policy: Policy | None,
+    spec: EnvSpec,
+    *,
+    episodes: int,
+    seed: int = 0,
+    deterministic: bool = False,
+    video: Path | None = None,
+    on_episode: Callable[[int, EpisodeResult], None] | None = None,
+) -> Evaluation:
+    """Play on one env of its own; the same arguments give the same episodes. ``policy`` None plays at random."""
+    started = time.perf_counter()
+    env = make(spec.with_(render=True) if video else spec)
+    slot_env = as_slot_env(env)
+    rows = {name: np.zeros(shape, dtype) for name, (shape, dtype) in leaves(env.observation_space).items()}
+    first_seed = FIRST_HELD_OUT_SEED + seed * 1_000_003 % (1 << 30)
+    results, pictures, recorder = [], [], None
+    try:
+        if policy is not None:
+            _check_fit(policy, rows, spec)
+        choose = _random_chooser(env.action_space, seed) if policy is None else _chooser(policy, deterministic, seed)
+        if video:
+            slot_env.begin(first_seed, rows)
+            shape = np.shape(env.render())
+            fps = int(env.metadata.get("render_fps", 10))
+            recorder = VideoFile(video, (shape[0], shape[1]), fps, scale=max(1, 480 // shape[0]))
+        for index in range(episodes):
+            slot_env.begin(first_seed + index, rows)
+            total, length, ended = 0.0, 0, False
+            film = recorder if index < 3 else None
+            while not ended:
+                if film is not None:
+                    frame: Picture = np.asarray(env.render(), np.uint8)
+                    film.append(frame)
+                    if index == 0 and length % 40 == 20 and len(pictures) < 5:
+                        pictures.append((f"episode 1, step {length}", frame.copy()))
+                reward, terminated, truncated = slot_env.advance(choose(rows), rows)
+                total, length, ended = total + reward, length + 1, terminated or truncated
+            metrics = dict(zip(slot_env.metric_names, (float(m) for m in slot_env.episode_metrics()), strict=True))
+            result = EpisodeResult(first_seed + index, total, length, metrics)
+            results.append(result)
+            if on_episode is not None:
+                on_episode(index, result)
+    finally:
+        if recorder is not None:
+            recorder.close()
+        env.close()
+    seconds = time.perf_counter() - started
+    return Evaluation(tuple(results), seconds, tuple(pictures), str(video) if video else None)
+
+
+def _check_fit(policy: Policy, rows: dict[str, npt.NDArray[Any]], spec: EnvSpec) -> None:
+    wanted = {name: shape for name, (shape, _) in policy.leaves.items()}
+    got = {name: row.shape for name, row in rows.items()}
+    if wanted != got:
+        raise ModelFileError(f"the model observes {wanted}, but {spec.label} shows {got}; train one for these settings")
+
+
+def _chooser(policy: Policy, deterministic: bool, seed: int) -> Chooser:
+    noise = torch.Generator().manual_seed(seed)
+
+    @torch.inference_mode()
+    def choose(rows: dict[str, npt.NDArray[Any]]) -> Any:
+        observation = {name: torch.from_numpy(row)[None] for name, row in rows.items()}
+        params, _ = policy(observation)
+        actions = policy.distribution.mode(params) if deterministic else policy.distribution.sample(params, noise)
+        return policy.distribution.to_env(actions)[0]
+
+    return choose
+
+
+def _random_chooser(space: Any, seed: int) -> Chooser:
+    space.seed(seed)
+    return lambda rows: space.sample()

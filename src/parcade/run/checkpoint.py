@@ -1,0 +1,98 @@
+"""Checkpoints: all that is needed to go on exactly. The newest few are kept; a damaged one is named and passed over."""
+
+from __future__ import annotations
+
+import logging
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from parcade.errors import ModelFileError
+from parcade.run.archive import Arrays, read_archive, write_archive
+
+log = logging.getLogger("parcade.run")
+_NAME = re.compile(r"step_(\d+)\.ckpt")
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A moment between two updates, as plain data."""
+
+    meta: dict[str, Any]  # counters, schedules, windows; JSON-ready
+    weights: dict[str, torch.Tensor]
+    optimiser: dict[str, Any]  # torch's own state_dict
+    generators: dict[str, torch.Tensor]  # states of the random generators
+    pool: Arrays  # what every slot was told since its episode began
+
+
+def save_checkpoint(folder: Path, env_steps: int, checkpoint: Checkpoint, keep: int) -> Path | None:
+    """Write a checkpoint and drop all but the newest ``keep``; a failed write loses nothing and returns None."""
+    path = folder / f"step_{env_steps:012d}.ckpt"
+    groups = {
+        "weights": _to_arrays(checkpoint.weights),
+        "optimiser": _flatten_optimiser(checkpoint.optimiser),
+        "generators": _to_arrays(checkpoint.generators),
+        "pool": checkpoint.pool,
+    }
+    try:
+        write_archive(path, "checkpoint", checkpoint.meta, groups)
+    except OSError as error:
+        log.warning("the checkpoint %s could not be written (%s); the one before it stays", path.name, error.strerror)
+        return None
+    for old in list_checkpoints(folder)[:-keep]:
+        old.unlink(missing_ok=True)
+    return path
+
+
+def list_checkpoints(folder: Path) -> list[Path]:
+    """Return a run's checkpoints, oldest first."""
+    return sorted(path for path in folder.glob("step_*.ckpt") if _NAME.fullmatch(path.name))
+
+
+def load_newest(folder: Path) -> Checkpoint:
+    """Return the newest checkpoint that is whole."""
+    paths = list_checkpoints(folder)
+    for path in reversed(paths):
+        try:
+            return load_checkpoint(path)
+        except ModelFileError as error:
+            log.warning("%s; the one before it is used", error)
+    found = f"none of its {len(paths)} checkpoints can be read" if paths else "it has no checkpoint yet"
+    raise ModelFileError(f"the run in {folder.parent} cannot be resumed: {found}")
+
+
+def load_checkpoint(path: Path) -> Checkpoint:
+    """Read one checkpoint."""
+    meta, groups = read_archive(path, "checkpoint")
+    missing = {"weights", "optimiser", "generators", "pool"} - set(groups)
+    if missing:
+        raise ModelFileError(f"{path} lacks {', '.join(sorted(missing))}")
+    weights, generators = _to_tensors(groups["weights"]), _to_tensors(groups["generators"])
+    return Checkpoint(meta, weights, _unflatten_optimiser(groups["optimiser"]), generators, groups["pool"])
+
+
+def _to_arrays(tensors: dict[str, torch.Tensor]) -> Arrays:
+    return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
+
+
+def _to_tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
+    return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
+
+
+def _flatten_optimiser(state: dict[str, Any]) -> Arrays:
+    """Adam keeps tensors per parameter; settings such as the learning rate come from the run's own settings."""
+    flat = {}
+    for index, values in state["state"].items():
+        flat |= _to_arrays({f"{index}.{name}": value for name, value in values.items()})
+    return flat
+
+
+def _unflatten_optimiser(flat: Arrays) -> dict[str, Any]:
+    state: dict[int, dict[str, torch.Tensor]] = {}
+    for name, tensor in _to_tensors(flat).items():
+        index, _, part = name.partition(".")
+        state.setdefault(int(index), {})[part] = tensor
+    return {"state": state}

@@ -1,0 +1,441 @@
+"""The one file that knows all rooms: the training loop."""
+
+from __future__ import annotations
+
+import json
+import logging
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from parcade.env.make import find_rom, make_game
+from parcade.env.slot import leaves
+from parcade.env.space_json import space_to_json
+from parcade.env.spec import EnvSpec
+from parcade.errors import SettingsError
+from parcade.evaluation import Evaluation, load_policy, play_episodes
+from parcade.learn.collect import Collector
+from parcade.learn.policy import NetSettings, Policy
+from parcade.learn.ppo import Learner, PpoSettings
+from parcade.learn.rollout import Rollout
+from parcade.pool.process_pool import ProcessPool
+from parcade.pool.serial_pool import SerialPool
+from parcade.run.checkpoint import Checkpoint, load_newest, save_checkpoint
+from parcade.run.directory import RunFolder, manifest, write_json
+from parcade.run.metrics import Recorder
+from parcade.run.model_file import load_weights, save_model
+from parcade.run.report import write_report
+from parcade.settings import TrainSettings, make_settings
+
+log = logging.getLogger("parcade.train")
+Watcher = Callable[[str, dict[str, Any]], None]  # told what happens: started, update, evaluation, finished
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """What a training came to."""
+
+    run_dir: str
+    env_steps: int
+    episodes: int
+    seconds: float  # of training itself, without evaluations
+    steps_per_s: float
+    episodes_per_s: float
+    return_mean: float | None  # over the last 100 training episodes
+    success_rate: float | None  # on unseen seeds where there was a final evaluation, else over the last 100 episodes
+    train_success_rate: float | None
+    evaluation: dict[str, Any] | None
+    model: str
+    worker_restarts: int
+    interrupted: bool
+
+
+def train(settings: TrainSettings | None = None, *, on_event: Watcher | None = None, **given: Any) -> TrainResult:
+    """Train and return what came of it; settings are fields of ``TrainSettings`` by name.
+
+    ``train(game="lantern", total_timesteps=50_000, n_envs=8)``
+    """
+    if settings is None:
+        settings = settings_for(given)
+    elif given:
+        raise SettingsError("train takes a TrainSettings or single settings, not both")
+    with Training(settings, RunFolder.create(settings.log_root, settings.name), on_event) as training:
+        training.begin()
+        return training.run()
+
+
+def resume(run_dir: str | Path, *, on_event: Watcher | None = None, **changes: Any) -> TrainResult:
+    """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
+
+    ``changes`` may set what has no influence on the numbers (``n_workers``, ``parallel_start_method``), or a larger
+    ``total_timesteps``.
+    """
+    folder = RunFolder.open(run_dir)
+    try:
+        written = json.loads(folder.config.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{folder.config} cannot be read: {error}") from None
+    settings = make_settings({**written, **changes})
+    with Training(settings, folder, on_event) as training:
+        training.take_up(load_newest(folder.checkpoints))
+        return training.run()
+
+
+def settings_for(given: dict[str, Any]) -> TrainSettings:
+    """Return settings with the title's own recommendations under what the user gave."""
+    settings = make_settings(given)
+    if settings.game is None:
+        return settings
+    return make_settings(given, make_game(env_spec(settings)).training)
+
+
+def env_spec(settings: TrainSettings) -> EnvSpec:
+    """Return the env a training runs in."""
+    names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
+    return EnvSpec(**{name: getattr(settings, name) for name in names})
+
+
+class Training:
+    """Everything a run holds while it goes on; closes all of it whatever happens."""
+
+    def __init__(self, settings: TrainSettings, folder: RunFolder, on_event: Watcher | None) -> None:
+        self.settings, self.folder = settings, folder
+        self._tell: Watcher = on_event or (lambda what, data: None)
+        self._stack = ExitStack()
+        self.update, self.env_steps, self.seconds = 0, 0, 0.0
+        self._best: float | None = None
+        self._stop = False
+
+    def __enter__(self) -> Training:
+        try:
+            self._open()
+        except BaseException:
+            self._stack.close()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def _open(self) -> None:
+        settings = self.settings
+        self.spec = env_spec(settings)
+        if not self.folder.config.exists():
+            write_json(self.folder.config, settings.model_dump(mode="json"))
+            rom = find_rom(self.spec, make_game(self.spec)).sha1 if self.spec.game else None
+            write_json(self.folder.manifest, manifest(settings.model_dump(), rom))
+        self._stack.enter_context(_log_file(self.folder.logs / "train.log"))
+        self.pool = self._stack.enter_context(_make_pool(self.spec, settings))
+        self.policy = _make_policy(settings, self.pool)
+        self.noise, self.shuffle = torch.Generator(), torch.Generator()
+        self.noise.manual_seed(settings.seed * 2 + 1)
+        self.shuffle.manual_seed(settings.seed * 2 + 2)
+        self.learner = Learner(self.policy, _ppo_settings(settings), self.shuffle)
+        space, distribution = self.pool.observation_space, self.policy.distribution
+        self.rollout = Rollout(
+            settings.n_steps, settings.envs, leaves(space), distribution.action_shape, distribution.action_dtype
+        )
+        self.collector = Collector(self.pool, self.policy, self.rollout, self.noise)
+        folder = self.folder
+        names = self.pool.metric_names
+        self.recorder = Recorder(folder.metrics, folder.monitor, folder.logs, settings.envs, names)
+        self._stack.callback(self.recorder.close)
+
+    def begin(self) -> None:
+        """Start from the first step, or from the weights of ``settings.model``."""
+        if self.settings.model is not None:
+            policy, _ = load_policy(self.settings.model)
+            load_weights(self.policy, policy.state_dict(), self.settings.model)
+        self.pool.reset()
+
+    def take_up(self, checkpoint: Checkpoint) -> None:
+        """Go back to a checkpoint in every respect."""
+        meta = checkpoint.meta
+        self.update, self.env_steps, self.seconds = meta["update"], meta["env_steps"], meta["seconds"]
+        self._best = meta["best"]
+        load_weights(self.policy, checkpoint.weights, self.folder.checkpoints)
+        self.learner.load_optimiser(checkpoint.optimiser)
+        self.noise.set_state(checkpoint.generators["noise"])
+        self.shuffle.set_state(checkpoint.generators["shuffle"])
+        self.recorder.load(meta["recorder"])
+        self.pool.load(checkpoint.pool)
+
+    def run(self) -> TrainResult:
+        """Train to the end or to the first Ctrl-C; a checkpoint, models, report and summary are left either way."""
+        settings = self.settings
+        self._tell("started", {"settings": settings, "folder": self.folder, "env_steps": self.env_steps})
+        with _stop_on_signal(self), _threads_restored():
+            while not self._done():
+                self._one_update()
+        if self._stop or self.env_steps % max(1, settings.save_freq):
+            self.save()
+        return self._finish()
+
+    def _done(self) -> bool:
+        limit = self.settings.num_episodes
+        enough = self.env_steps >= self.settings.total_timesteps
+        return self._stop or enough or (limit is not None and self.recorder.episodes >= limit)
+
+    def _one_update(self) -> None:
+        settings, started = self.settings, time.perf_counter()
+        torch.set_num_threads(1)  # the workers have the cores now
+        rollout = self.collector.collect()
+        collected = time.perf_counter()
+        torch.set_num_threads(settings.threads)
+        left = max(0.0, 1.0 - self.env_steps / settings.total_timesteps)
+        losses = self.learner.update(
+            rollout,
+            lr_factor=left if settings.lr_schedule == "linear" else 1.0,
+            clip_factor=left if settings.clip_schedule == "linear" else 1.0,
+        )
+        learned = time.perf_counter()
+        before, self.env_steps = self.env_steps, self.env_steps + rollout.env_steps
+        self.update += 1
+        self.seconds += learned - started
+        row = self._row(rollout, losses, learned - collected)
+        if _passed(before, self.env_steps, settings.eval_freq) and self.env_steps < settings.total_timesteps:
+            row["eval"] = self._evaluate_now()
+        self.recorder.update(row)
+        self._tell("update", row)
+        log.info("%s", _fact_line(row))
+        if _passed(before, self.env_steps, settings.save_freq):
+            self.save()
+
+    def _row(self, rollout: Rollout, losses: dict[str, float], learn_s: float) -> dict[str, Any]:
+        for episode in rollout.episodes:
+            steps = self.env_steps - (rollout.n_steps - 1 - episode.step) * rollout.n_envs
+            self.recorder.episode(episode.slot, episode.total_reward, episode.length, episode.metrics, steps)
+        return {
+            "update": self.update,
+            "env_steps": self.env_steps,
+            "episodes": self.recorder.episodes,
+            **self.recorder.means(),
+            "losses": losses,
+            "time": {
+                "seconds": self.seconds,
+                "steps_per_s": self.env_steps / self.seconds,
+                "env_s": rollout.env_s,
+                "inference_s": rollout.inference_s,
+                "learn_s": learn_s,
+                "worker_restarts": len(self.pool.restarts),
+            },
+        }
+
+    def _evaluate_now(self) -> dict[str, Any]:
+        settings = self.settings
+        result = self._evaluation(settings.n_eval_episodes, seed=1)
+        if self._best is None or result.return_mean > self._best:
+            self._best = result.return_mean
+            self._save_model("best_model.zip")
+        self._tell("evaluation", {"env_steps": self.env_steps, "result": result})
+        return {
+            "mean_reward": result.return_mean,
+            "std_reward": result.return_std,
+            "mean_length": result.length_mean,
+            "std_length": result.length_std,
+            **({} if result.success_rate is None else {"success_rate": result.success_rate}),
+        }
+
+    def _evaluation(self, episodes: int, seed: int, video: Path | None = None) -> Evaluation:
+        torch.set_num_threads(1)  # one observation at a time: more threads only wait for each other
+        self._tell("evaluating", {"episodes": episodes})
+        return play_episodes(
+            self.policy,
+            self.spec,
+            episodes=episodes,
+            seed=seed,
+            deterministic=self.settings.eval_deterministic,
+            video=video,
+            on_episode=lambda index, episode: self._tell("eval_episode", {"index": index, "of": episodes}),
+        )
+
+    def save(self) -> None:
+        """Write a checkpoint of this moment."""
+        meta = {
+            "update": self.update,
+            "env_steps": self.env_steps,
+            "seconds": self.seconds,
+            "best": self._best,
+            "recorder": self.recorder.state(),
+        }
+        generators = {"noise": self.noise.get_state(), "shuffle": self.shuffle.get_state()}
+        optimiser = self.learner.optimiser.state_dict()
+        checkpoint = Checkpoint(meta, self.policy.state_dict(), optimiser, generators, self.pool.dump())
+        save_checkpoint(self.folder.checkpoints, self.env_steps, checkpoint, self.settings.keep_checkpoints)
+
+    def _save_model(self, name: str) -> str:
+        path = self.folder.models / name
+        meta = {
+            "env": self.spec.to_dict(),
+            "leaves": {leaf: [list(shape), dtype] for leaf, (shape, dtype) in self.policy.leaves.items()},
+            "action_space": space_to_json(self.pool.action_space),
+            "net": _net_settings(self.settings).to_dict(),
+            "env_steps": self.env_steps,
+        }
+        save_model(path, self.policy.state_dict(), meta)
+        return str(path)
+
+    def _finish(self) -> TrainResult:
+        settings, final = self.settings, None
+        model = self._save_model("final_model.zip")
+        if settings.final_eval_episodes and not self._stop:
+            video = self.folder.videos / "final.mp4" if settings.video and _can_render(self.spec) else None
+            final = self._evaluation(settings.final_eval_episodes, seed=0, video=video)
+            if self._best is None or final.return_mean >= self._best:
+                self._save_model("best_model.zip")
+        elif not (self.folder.models / "best_model.zip").exists():
+            self._save_model("best_model.zip")
+        result = self._result(model, final)
+        summary = {**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}
+        write_json(self.folder.summary, summary)
+        self._report(summary, final)
+        self._tell("finished", {"result": result, "evaluation": final})
+        return result
+
+    def _result(self, model: str, final: Evaluation | None) -> TrainResult:
+        means, seconds = self.recorder.means(), max(self.seconds, 1e-9)
+        return TrainResult(
+            run_dir=str(self.folder.path),
+            env_steps=self.env_steps,
+            episodes=self.recorder.episodes,
+            seconds=self.seconds,
+            steps_per_s=self.env_steps / seconds,
+            episodes_per_s=self.recorder.episodes / seconds,
+            return_mean=means["return_mean"],
+            success_rate=means["success_rate"] if final is None else final.success_rate,
+            train_success_rate=means["success_rate"],
+            evaluation=final.to_dict() if final else None,
+            model=model,
+            worker_restarts=len(self.pool.restarts),
+            interrupted=self._stop,
+        )
+
+    def _report(self, summary: dict[str, Any], final: Evaluation | None) -> None:
+        rows = [json.loads(line) for line in self.folder.metrics.read_text(encoding="utf-8").splitlines()]
+        evaluated = {"eval_episodes": len(final.episodes)} if final else {}
+        try:
+            write_report(
+                self.folder.path,
+                metrics=rows,
+                summary={**summary, **evaluated},
+                config=self.settings.model_dump(mode="json"),
+                pictures=list(final.pictures) if final else [],
+                video="videos/final.mp4" if final and final.video else None,
+            )
+        except OSError as error:
+            log.warning("report.html could not be written: %s", error.strerror)
+
+    def request_stop(self) -> None:
+        """End after the present update, with a checkpoint."""
+        self._stop = True
+        self._tell("stopping", {})
+
+
+def _make_pool(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPool:
+    if settings.n_workers == 0:
+        return SerialPool(spec, settings.envs, seed=settings.seed, n_groups=settings.groups)
+    method = settings.parallel_start_method
+    return ProcessPool(
+        spec,
+        settings.envs,
+        n_workers=settings.n_workers,
+        seed=settings.seed,
+        n_groups=settings.groups,
+        start_method=None if method == "auto" else method,
+        restarts=settings.worker_restarts,
+        step_deadline_s=settings.step_deadline_s,
+        memory_limit_mb=settings.worker_memory_mb,
+    )
+
+
+def _make_policy(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy:
+    shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
+    with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
+        torch.manual_seed(settings.seed)
+        policy = Policy(shapes, pool.action_space, _net_settings(settings))
+    return policy.to(_device(settings.device))
+
+
+def _device(wanted: str) -> torch.device:
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not available[wanted]:
+        here = ", ".join(name for name, there in available.items() if there)
+        raise SettingsError(f"device {wanted!r} is not available on this machine; available: {here}")
+    return torch.device(wanted)
+
+
+def _net_settings(settings: TrainSettings) -> NetSettings:
+    return NetSettings(settings.cnn, settings.hidden, settings.activation, settings.box_policy)
+
+
+def _ppo_settings(settings: TrainSettings) -> PpoSettings:
+    return PpoSettings(**{name: getattr(settings, name) for name in PpoSettings.__dataclass_fields__})
+
+
+def _passed(before: int, after: int, every: int) -> bool:
+    return every > 0 and after // every > before // every
+
+
+def _can_render(spec: EnvSpec) -> bool:
+    return spec.game is not None
+
+
+def _fact_line(row: dict[str, Any]) -> str:
+    facts = {"update": row["update"], "env_steps": row["env_steps"], "episodes": row["episodes"]}
+    facts |= {"steps_per_s": round(row["time"]["steps_per_s"])}
+    facts |= {name: row[name] for name in ("return_mean", "success_rate") if row[name] is not None}
+    return " ".join(f"{k}={v:.3f}" if isinstance(v, float) else f"{k}={v}" for k, v in facts.items())
+
+
+@contextmanager
+def _threads_restored() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+@contextmanager
+def _stop_on_signal(training: Training) -> Iterator[None]:
+    """First Ctrl-C or SIGTERM: finish the update and save; the second one stops at once."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def stop(number: int, frame: Any) -> None:
+        if training._stop:
+            raise KeyboardInterrupt
+        training.request_stop()
+
+    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+
+
+@contextmanager
+def _log_file(path: Path) -> Iterator[None]:
+    handler = logging.FileHandler(path, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logger = logging.getLogger("parcade")
+    level = logger.level
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.setLevel(level)
+        handler.close()
