@@ -8,9 +8,12 @@ W=$(mktemp -d)
 trap 'rm -rf "$W"' EXIT
 python3 tools/mkart.py art "$W/tiles"
 python3 tools/mkrooms.py rooms.txt "$W/rooms.h"
-sdasgb -I"$W" -o "$W/crt0.rel" src/crt0.s
-sdasgb -o "$W/tiles_mt.rel" "$W/tiles_mt.s"
-OBJS="$W/crt0.rel $W/tiles_mt.rel"
+OBJS=
+for f in src/crt0.s src/fast.s "$W/tiles_mt.s"; do
+    o="$W/$(basename "$f" .s).rel"
+    sdasgb -I"$W" -o "$o" "$f"
+    OBJS="$OBJS $o"
+done
 for f in src/*.c "$W/tiles.c" "$W/rooms.c"; do
     o="$W/$(basename "$f" .c).rel"
     sdcc -msm83 --std-c11 --opt-code-speed -Isrc -I"$W" -c "$f" -o "$o"

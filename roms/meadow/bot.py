@@ -80,6 +80,9 @@ class Console:
         self.ram[52:53] = b'\1'
         self.native.setKeys(self.native, 0)
         self.native.runFrame(self.native)
+        if self.ram[52] != b'\0':           # it was busy writing the flash memory
+            self.native.runFrame(self.native)
+        assert self.ram[52] == b'\0', 'no restart within two frames'
         self.log = []
 
     def block(self):
@@ -196,6 +199,12 @@ class Bot:
         self.face('up')
         self.tap('a')
         self.until_walk()
+
+    def pace(self):
+        """One step between the two rows of tall grass across route 1, without what may follow."""
+        key = 'up' if self.c.y == 21 else 'down'
+        for _ in range(8):
+            self.c.step(KEYS[key])
 
     def train(self, level, nurse='heal1', grass=('route1', 9, 20)):
         """Walk in the grass until the first monster has the level."""

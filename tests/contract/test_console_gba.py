@@ -116,6 +116,11 @@ def test_the_screen_is_live_and_only_the_last_frame_is_drawn() -> None:
     assert np.array_equal(none.screen(), screen)
 
 
+def test_the_screen_view_cannot_be_written(gba_console: GameBoyAdvance) -> None:
+    with pytest.raises(ValueError, match="read-only"):
+        gba_console.screen()[0, 0] = 1
+
+
 def test_read_is_in_place_and_write_is_seen_by_the_game(gba_console: GameBoyAdvance) -> None:
     gba_console.advance(0, 6)
     view = gba_console.read(STATE, 16)
@@ -150,6 +155,14 @@ def test_the_rom_reads_as_the_file(gba_console: GameBoyAdvance) -> None:
     assert gba_console.read(0x08000000, len(TOKEN.data)) == TOKEN.data
 
 
+def test_a_rom_of_32_mib_reads_to_its_end() -> None:
+    console = GameBoyAdvance(Rom(TOKEN.data.ljust((32 << 20) - 4, b"\0") + b"last", "large.gba"))
+    assert console.read(0x08000000, 0x100) == TOKEN.data[:0x100]
+    assert console.read(0x09FFFFFC, 4) == b"last"
+    with pytest.raises(AddressError):
+        console.read(0x09FFFFFC, 5)
+
+
 BAD_READS = [
     (0x00000000, 1),
     (0x01000000, 4),
@@ -168,7 +181,7 @@ def test_reads_outside_memory_are_refused(gba_console: GameBoyAdvance, address: 
         gba_console.read(address, length)
 
 
-@pytest.mark.parametrize("address", [0x08000000, 0x0203FFFE, 0x04000000, 0x0E000000, -4])
+@pytest.mark.parametrize("address", [0x08000000, 0x09000000, 0x0203FFFE, 0x04000000, 0x0E000000, -4])
 def test_writes_outside_ram_are_refused(gba_console: GameBoyAdvance, address: int) -> None:
     with pytest.raises(AddressError, match="outside"):
         gba_console.write(address, b"abcd")

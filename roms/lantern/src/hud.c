@@ -53,6 +53,16 @@ void hud_label(void)
 
 static u8 i;                        /* static: sm83 code for locals is slow */
 
+void number(u8 col, u8 row, u16 v)
+{
+    static u8 *p;
+    decimal(v);
+    p = screen + (row << 4) + (row << 2) + col;
+    p[0] = dig[0];
+    p[1] = dig[1];
+    p[2] = dig[2];
+}
+
 static u8 map_state(u8 r)
 {
     if (r == S.room) return 3;

@@ -56,11 +56,14 @@ __sfr __at(0x93) SHOWN;             /* same for the one shown */
 
 /* crt0.s */
 void clear_ram(void);
-void copy_screen(void);
 void load_tiles(void);
+
+/* fast.s */
+void copy_screen(void);
 void build_interior(void);          /* template and floor pattern -> cells, looks */
 void expand_room(void);             /* looks -> screen */
 void clear_floor(void);
+void blank_screen(void);
 void blank_hud(void);
 u8 next_foe(void);
 void store_foe(void);
@@ -79,7 +82,6 @@ void furnish_floor(void);
 /* room.c */
 extern const u8 rowbase[9];
 void enter_room(void);
-void see_room(void);
 void open_lock(void);
 void open_chest(u8 cell);
 
@@ -88,15 +90,17 @@ extern u8 keys, pressed;
 void hero_step(void);
 void hurt(u8 amount, u8 from_x, u8 from_y);
 
-/* foes.c */
+/* spawn.c */
+u8 level(u8 top);
 void spawn_foes(void);
+
+/* foes.c */
 void foes_step(void);
 
 /* sprites.c */
 extern u8 poof_x, poof_y, poof_t;
 void draw_sprites(void);
 void hide_sprites(void);
-void hide_figure(u8 at);
 void draw_foe(void);
 void hide_foe(void);
 
@@ -110,6 +114,7 @@ void animate_room(void);
 
 /* hud.c */
 void hud_full(void);
+void number(u8 col, u8 row, u16 v);
 void hud_hearts(void);
 void hud_keys(void);
 void hud_coins(void);

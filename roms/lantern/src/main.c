@@ -51,10 +51,12 @@ static void show_room(void)
 }
 
 /* A new game depends on the seed alone: all RAM is wiped, and keys held now count
- * as old until they are released. */
+ * as old until they are released. The work takes more than one frame; the frame
+ * between the old and the new picture is white, so that it is pure as well. */
 static void new_game(u8 lo, u8 hi)
 {
     u8 acks = S.restarts;
+    FLIP = 0x84;                        /* LCD on, background and sprites off */
     clear_ram();
     set_magic();
     S.restarts = acks;
@@ -129,10 +131,11 @@ static void step_over(void)
     S.frame++;
     if (banner < 2) {                   /* banner 0: just died */
         banner++;
-        if (banner == 3) { screen_over(); show_screen(); }
+        if (banner == 2) { screen_over(); show_screen(); }
     } else if (pressed & K_START) {
-        clock_lo = (u8)S.frame;
+        u8 t = (u8)S.frame;
         to_title();
+        clock_lo = t;                   /* or a fast player would get the same seed again */
         show_screen();
         S.mode = M_TITLE;
     }

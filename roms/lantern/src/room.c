@@ -55,6 +55,11 @@ static void build_cells(void)
     if (d & 8) set_door(39, 49, d & 128, MT_DOOR_E1);
 }
 
+static void light(u8 cell)
+{
+    looks[(u8)(cell - 1)] = looks[cell] = looks[(u8)(cell + 1)] = MT_FLOOR_LIT;
+}
+
 static void build_objects(void)
 {
     u8 has = S.content[S.room];
@@ -62,10 +67,24 @@ static void build_objects(void)
     u8 a = spot[0], b = spot[1];
     if ((S.room ^ (u8)S.seed) & 1) { a = b; b = spot[0]; }
     S.objs[0].kind = S.objs[1].kind = O_NONE;
-    if (has & HAS_LANTERN) put_object(0, O_LANTERN, spot[0], MT_LANTERN);
+    if (has & HAS_LANTERN) {
+        a = spot[0];                                /* its light falls on the cells around it */
+        light(a - 10);
+        light(a);
+        light(a + 10);
+        put_object(0, O_LANTERN, a, MT_LANTERN);
+    }
     if (has & HAS_KEY) put_object(0, O_KEY, a, MT_KEY);
     if (has & HAS_CHEST) put_object(1, O_CHEST, b, MT_CHEST);
     else if (room_dead[S.room] & CHEST_GONE) put_object(1, O_OPEN, b, MT_CHEST_OPEN);
+}
+
+static void see_room(void)
+{
+    if (S.seen[S.room]) return;
+    S.seen[S.room] = 1;
+    S.rooms_seen++;
+    S.seen_total++;
 }
 
 /* Builds S.room with everything in it. The caller draws. */
@@ -75,14 +94,6 @@ void enter_room(void)
     build_objects();
     spawn_foes();
     see_room();
-}
-
-void see_room(void)
-{
-    if (S.seen[S.room]) return;
-    S.seen[S.room] = 1;
-    S.rooms_seen++;
-    S.seen_total++;
 }
 
 /* There is one locked door on a floor and it belongs to the lantern room, so

@@ -2,12 +2,6 @@
 #include "lantern.h"
 #include "tiles.h"
 
-static void fill(u16 from, u8 tile)
-{
-    u16 i;
-    for (i = from; i < 360; i++) screen[i] = tile;
-}
-
 static void picture(const u8 *pic, u16 at, u8 w, u8 h)
 {
     u8 *p = screen + at;
@@ -20,7 +14,7 @@ static void picture(const u8 *pic, u16 at, u8 w, u8 h)
 
 void screen_title(void)
 {
-    fill(0, T_SPACE);
+    blank_screen();
     picture(pic_logo, 2 * 20 + 3, LOGO_W, LOGO_H);
     picture(pic_lamp, 6 * 20 + 7, LAMP_W, LAMP_H);
     text(4, 15, "PRESS START");
@@ -40,14 +34,25 @@ void title_step(u8 t)
 
 void screen_over(void)
 {
+    blank_screen();
     hud_full();
-    fill(40, T_SPACE);
-    text(5, 8, "GAME OVER");
-    text(4, 13, "PRESS START");
+    text(5, 8, "GAME  OVER");
+    text(5, 11, "ROOMS");
+    number(12, 11, S.seen_total);
+    text(5, 12, "KILLS");
+    number(12, 12, S.kills);
+    text(4, 15, "PRESS START");
     hide_sprites();
+    fig_x = 72;
+    fig_y = 42;
+    fig_tile = O_SKULL;
+    fig_attr = fig_at = 0;
+    figure();
 }
 
 void banner_clear(void)
 {
-    q_text(3, 9, "FLOOR CLEARED ");
+    hide_sprites();
+    q_text(2, 8, "                ");
+    q_text(2, 9, " FLOOR  CLEARED ");
 }

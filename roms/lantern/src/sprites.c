@@ -8,7 +8,7 @@ enum { AT_HERO = 0, AT_SWORD = 8, AT_FOES = 16, AT_POOF = 64 };
 u8 poof_x, poof_y, poof_t;
 static u8 sword_shown;
 
-void hide_figure(u8 at)
+static void hide_figure(u8 at)
 {
     oam[at] = 0;
     oam[(u8)(at + 4)] = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""ASCII art -> tile data (assembly) and tile numbers (C header).
+"""ASCII art -> tile data and tile numbers.
 usage: mkart.py artdir out_prefix     writes out_prefix.h, .c, .inc, _mt.s
 
 Background pictures are cut into 8 x 8 tiles, equal tiles are stored once. Pictures of
@@ -57,7 +57,7 @@ def add(t):
     return bg.index(t)
 
 
-# font: contiguous, never shared with other tiles that come before it
+# the font is contiguous: a glyph is found by adding to the number of its first one
 for line in open(f'{artdir}/font.txt', encoding='ascii'):
     word = line.split()
     if len(word) == 8:
@@ -72,10 +72,9 @@ defs.append(('T_SPACE', add(tile([[3] * 8] * 8, 0, 0))))
 
 # minimap: upper and lower room of a tile, 0 none, 1 not seen, 2 seen, 3 here
 LOOK = {0: ('########',) * 4,
-        1: ('########', '#+++++##', '#+++++##', '########'),
+        1: ('########', '##+++###', '########', '########'),
         2: ('-------#', '-------#', '-------#', '########'),
         3: ('.......#', '.-###-.#', '.......#', '########')}
-LOOK[1] = ('########', '##+++###', '########', '########')
 defs.append(('T_MAP', len(bg)))
 for up in range(4):
     for low in range(4):

@@ -17,9 +17,9 @@ static RAMCODE void command(u8 c)
     FLASH[0x5555] = c;
 }
 
-static RAMCODE int settled(u32 at, u8 value)
+static RAMCODE int settled(u32 at, u8 value, u32 tries)
 {
-    for (u32 n = 0; n < 200000; n++)
+    while (tries--)
         if (FLASH[at] == value) return 1;
     return 0;
 }
@@ -39,7 +39,7 @@ static RAMCODE int erase(void)
     FLASH[0x5555] = 0xAA;
     FLASH[0x2AAA] = 0x55;
     FLASH[0] = 0x30;                    /* sector 0, 4 KiB */
-    return settled(0, 0xFF);
+    return settled(0, 0xFF, 200000);
 }
 
 static RAMCODE int program(u32 at, const u8 *src, u32 n)
@@ -47,7 +47,7 @@ static RAMCODE int program(u32 at, const u8 *src, u32 n)
     for (u32 i = 0; i < n; i++) {
         command(0xA0);
         FLASH[at + i] = src[i];
-        if (!settled(at + i, src[i])) return 0;
+        if (!settled(at + i, src[i], 3000)) return 0;
     }
     return 1;
 }

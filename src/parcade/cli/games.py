@@ -35,12 +35,12 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps({"games": rows}))
         return 0
     table = Table(box=None, padding=(0, 2, 0, 0))
-    for heading in ("name", "title", "console", "ROM", "reward parts"):
-        table.add_column(heading, overflow="fold")
+    for heading in ("name", "title", "console", "ROM"):
+        table.add_column(heading)
     for title in titles:
         console = {"gb": "Game Boy", "gba": "Game Boy Advance"}[title.system]
         rom = "inside the package" if title.builtin_rom else "your own, with --rom"
-        table.add_row(title.name, title.title, console, rom, ", ".join(title.reward_weights))
+        table.add_row(title.name, title.title, console, rom)
     Console(highlight=False).print(table)
     print("\nTrain one with `parcade train --game NAME`; any Gymnasium env with `--env-id ID`.")
     return 0

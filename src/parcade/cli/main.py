@@ -33,7 +33,7 @@ _DESCRIPTION = """Train agents on console games and Gymnasium envs, many games a
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failed run, 2 bad input, 130 Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
-    logging.basicConfig(level=logging.ERROR, format="%(message)s")
+    _show_warnings()
     try:
         parser = _parser(arguments)
         parsed = parser.parse_args(arguments)
@@ -52,6 +52,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # `parcade games | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
+
+
+def _show_warnings() -> None:
+    """Let warnings through to the terminal, such as a worker's death; facts go to the run's log file only."""
+    handler = logging.StreamHandler()
+    handler.setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("parcade: %(message)s"))
+    logging.getLogger("parcade").handlers = [handler]
 
 
 def _parser(arguments: list[str]) -> Parser:

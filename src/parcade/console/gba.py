@@ -32,7 +32,7 @@ RTC_EPOCH_S = 1_000_000_000  # what a cartridge clock shows at power-on: 2001-09
 _NO_FRAME = 1 << 30  # a frameskip never reached: nothing is drawn
 _EMPTY_SAVE = b"\xff"
 _REGIONS = {2: 0x02000000, 3: 0x03000000, 5: 0x05000000, 6: 0x06000000, 7: 0x07000000, 8: 0x08000000}
-_ROM = 8
+_ROM, _ROM_UPPER = 8, 9  # a ROM beyond 16 MiB goes on at 0x09000000
 _RAM = (2, 3)  # work RAM: written in place; palette, VRAM and OAM are written through mGBA, which redraws
 _GB_WORK_RAM = 12
 _LARGEST_SAVE = 132 * 1024  # 128 KiB of flash, with room for the headers before it
@@ -60,10 +60,11 @@ class _Cartridge:
 
 
 def _cartridge(rom: Rom) -> _Cartridge:
+    sha1 = rom.sha1
     with _lock:
-        cartridge = _cartridges.get(rom.sha1)
+        cartridge = _cartridges.get(sha1)
         if cartridge is None:
-            cartridge = _cartridges[rom.sha1] = _Cartridge(rom.data)
+            cartridge = _cartridges[sha1] = _Cartridge(rom.data)
         return cartridge
 
 
@@ -105,8 +106,10 @@ class _MgbaConsole:
             raise RomError(f"{rom.name}: libmgba was built without this console")
         lib.mCoreInitConfig(core, ffi.NULL)
         self._core: Any = ffi.gc(core, _free)
-        # The core owns the file from here on and closes it; no Python VFile object that would close it again.
-        if not core.loadROM(core, lib.VFileFromFD(os.dup(self._cartridge.fd))):
+        # Once loaded, the core owns the file and closes it; no Python VFile object that would close it again.
+        file = lib.VFileFromFD(os.dup(self._cartridge.fd))
+        if not core.loadROM(core, file):
+            file.close(file)
             raise RomError(f"{rom.name}: mGBA refuses this ROM")
         # No save file is ever attached: the core then keeps the save memory in private anonymous memory.
         core.rtc.override = lib.RTC_FAKE_EPOCH  # start + emulated frames; never the host's clock
@@ -117,13 +120,15 @@ class _MgbaConsole:
         self._machine: Any = ffi.cast(self._board, core.board)
         self._before_reset(self._machine)
         core.reset(core)  # the only reset: it moves the work RAM, and views of it would dangle
-        self._screen: Screen = np.frombuffer(ffi.buffer(self._video_buffer), np.uint8).reshape(self.screen_shape)
+        self._pixels: Screen = np.frombuffer(ffi.buffer(self._video_buffer), np.uint8).reshape(self.screen_shape)
+        self._screen: Screen = self._pixels.view()
+        self._screen.flags.writeable = False  # mGBA does not redraw lines it thinks unchanged
         self._video: Any = ffi.addressof(self._machine.video)
         self._run_frame, self._set_keys = core.runFrame, core.setKeys
         self._raw_size: int = core.stateSize(core)
         self._state: Any = ffi.new("unsigned char[]", self._raw_size + _LARGEST_SAVE)
         self._zeros = bytes(min(self._unwritten, self._raw_size))
-        self._blank_screen()
+        self._pixels.fill(0)
         self._views = self._map_memory()
         if not self._cartridge.power_on:
             self._cartridge.power_on = self.save()
@@ -160,11 +165,6 @@ class _MgbaConsole:
         """Live view, red green blue and a byte without meaning; black until a frame is drawn, after ``load`` too."""
         return self._screen
 
-    def _blank_screen(self) -> None:
-        """Forget the picture of another episode and have every line drawn again, changed or not."""
-        self._screen.fill(0)
-        self._core.setVideoBuffer(self._core, self._video_buffer, self.screen_shape[1])
-
     def save(self) -> bytes:
         """Return mGBA's raw state, followed by the save memory if the game has written any."""
         core, file, size = self._opened(), ffi.buffer(self._state), self._raw_size
@@ -191,7 +191,7 @@ class _MgbaConsole:
         if size:
             filled = save_memory[:size].ljust(size, _EMPTY_SAVE)
             core.savedataRestore(core, filled, size, True)
-        self._blank_screen()
+        self._pixels.fill(0)  # not the picture of another episode
 
     def reset(self) -> None:
         """Power on again, with empty save memory; the core and all views stay."""
@@ -244,7 +244,8 @@ class GameBoyAdvance(_MgbaConsole):
         self._machine.memory.biosPrefetch = int.from_bytes(raw[_BIOS_PREFETCH : _BIOS_PREFETCH + 4], "little")
 
     def _map_memory(self) -> dict[int, memoryview]:
-        return {block: self._block(block) for block in _REGIONS}
+        views = {block: self._block(block) for block in _REGIONS}
+        return {**views, _ROM_UPPER: views[_ROM][1 << 24 :]}
 
     def read(self, address: int, length: int) -> memoryview:
         """Return EWRAM, IWRAM, palette, VRAM, OAM or ROM in place; the view shows later changes too."""
@@ -257,7 +258,7 @@ class GameBoyAdvance(_MgbaConsole):
     def write(self, address: int, data: bytes) -> None:
         """Write RAM, palette, VRAM or OAM; the ROM is refused."""
         core, block, offset = self._opened(), address >> 24, address & 0xFFFFFF
-        view = self._views.get(block) if block != _ROM else None
+        view = self._views.get(block) if block not in (_ROM, _ROM_UPPER) else None
         if view is None or offset + len(data) > len(view):
             raise AddressError(f"gba: {len(data)} bytes at {address:#x} lie outside the console's writable memory")
         if block in _RAM:

@@ -12,6 +12,7 @@ from parcade.console.base import Console
 from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.pixels import PreprocessedEnv
+from parcade.env.register import RACING, register_envs
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError, SettingsError, did_you_mean
 from parcade.game.base import Game
@@ -130,7 +131,10 @@ def _make_gymnasium_env(spec: EnvSpec) -> gym.Env[Any, Any]:
         except ImportError as error:
             raise EnvError(f"--import {module} failed: {error}") from None
     assert spec.env_id is not None
+    register_envs()
     kwargs = {"render_mode": "rgb_array", **spec.env_kwargs} if spec.render else dict(spec.env_kwargs)
+    if spec.env_id == RACING:  # it draws straight to grey and to the wanted size
+        kwargs |= {"grayscale": spec.grayscale} | ({"size": spec.resize} if spec.resize else {})
     try:
         return gym.make(spec.env_id, **kwargs)
     except gym.error.UnregisteredEnv:

@@ -41,6 +41,9 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self._skip, self._grey, self._clip, self._max_steps = frame_skip, grayscale, reward_clip, max_steps
         self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
+        limit = env.spec.max_episode_steps if env.spec is not None else None
+        if self._lazy and limit is not None and max_steps is None:
+            self._max_steps = -(-limit // frame_skip)  # stepping past the wrappers, their time limit is kept here
         self._is_picture = _is_picture(env.observation_space)
         if (grayscale or resize or frames_stack > 1) and not self._is_picture:
             raise EnvError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import gymnasium as gym
 
+RACING = "parcade/CarRacing-v3"
 _IDS = {"parcade/Lantern-v0": "lantern"}
 
 
@@ -14,6 +15,10 @@ def register_envs() -> None:
     for env_id, game in _IDS.items():
         if env_id not in gym.registry:
             gym.register(env_id, entry_point="parcade.env.register:make_title", kwargs={"game": game})
+    if RACING not in gym.registry:
+        # By name: the module pulls in Box2D and pygame.
+        entry_point = "parcade.env.racing:FastCarRacing"
+        gym.register(RACING, entry_point=entry_point, max_episode_steps=1000, reward_threshold=900)
 
 
 def make_title(game: str, **options: Any) -> gym.Env[Any, Any]:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+import cv2
+
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env
 from parcade.env.spec import EnvSpec
@@ -80,6 +82,7 @@ def run_worker(orders: WorkerOrders, bell: Connection, talk: Connection) -> None
             pass
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's to handle
     os.environ.setdefault("OMP_NUM_THREADS", "1")
+    cv2.setNumThreads(1)  # a worker has one core to itself
     _watch_trainer(orders.trainer_pid)
     _limit_memory(orders.memory_limit_mb)
     slab = Slab.attach(orders.slab_path, orders.layout)

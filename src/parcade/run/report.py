@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import itertools
 import json
 import math
 import shlex
@@ -30,13 +31,14 @@ HUGE = 1e100  # a loss beyond this has diverged; drawn, it would only flatten th
 
 WIDE, HALF, THIRD = (1088, 280), (532, 220), (346, 168)
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 24
+QUARTERS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
 LOSSES = (
-    ("policy_loss", "Policy loss", "clipped surrogate; swings around zero while learning"),
+    ("policy_loss", "Policy loss", "clipped surrogate; swings around zero"),
     ("value_loss", "Value loss", "squared error of the predicted return"),
     ("entropy", "Entropy", "how undecided the policy is; falls as it commits"),
     ("approx_kl", "KL divergence", "how far one update moved the policy"),
-    ("explained_variance", "Explained variance", "1: returns predicted perfectly; 0: no better than their mean"),
+    ("explained_variance", "Explained variance", "1: every return foreseen; 0: none of it"),
     ("clip_fraction", "Clip fraction", "share of samples stopped by the clip range"),
 )
 TIME_PARTS = (("env_s", "env wait"), ("inference_s", "inference"), ("learn_s", "learning"))
@@ -56,7 +58,7 @@ def write_report(
     ``pictures`` are (caption, RGB or grey picture); ``video`` is a path relative to ``folder``. Curves, tiles and
     sections whose values were never recorded are left out or shown as a dash; NaN and infinite values are not drawn.
     """
-    name = str(summary.get("run_name") or folder.name)
+    name = str(summary.get("run_name") or folder.resolve().name)
     body = "\n".join(
         [
             _header(name, summary),
@@ -64,8 +66,8 @@ def write_report(
             _curves(metrics),
             _pictures(pictures),
             _video(video),
-            _commands(folder),
             _settings(config),
+            _commands(folder),
         ]
     )
     path = folder / "report.html"
@@ -106,7 +108,7 @@ def short(value: float) -> str:
     """
     if not math.isfinite(value):
         return "–"
-    size, letter = _unit(abs(value))
+    size, letter = _unit(abs(value) * 1.0005)  # 999.6 rounds up to the next unit
     scaled = value / size
     if abs(scaled) >= 1e6:
         return f"{scaled:.2g}{letter}"
@@ -196,7 +198,7 @@ class Axes:
             y = self.y(value)
             parts.append(f'<path class="grid" d="M{LEFT},{y:.1f}H{width - RIGHT}"/>')
             parts.append(f'<text x="{LEFT - 8}" y="{y + 3.5:.1f}" text-anchor="end">{text}</text>')
-        ticks = [t for t in _ticks(*self.x_ends, max(3, width // 110)) if self.x_ends[0] <= t <= self.x_ends[1]]
+        ticks = [t for t in _ticks(*self.x_ends, width // 75) if self.x_ends[0] <= t <= self.x_ends[1]]
         for value, text in zip(ticks, _labels(ticks, False), strict=True):
             # A label centred on the right edge would be cut off.
             anchor = "end" if self.x(value) > width - 24 else "middle"
@@ -210,9 +212,9 @@ def _ends(values: Sequence[float]) -> tuple[float, float]:
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         room = 0.1 * abs(low) or 1.0
         return low - room, high + room
-    if 0 < low < 0.4 * high:
+    if 0 < low < 0.5 * high:
         low = 0.0
-    elif low > 0.4 * -low and low < high < 0:
+    elif 0 > high > 0.5 * low:
         high = 0.0
     return low, high
 
@@ -258,10 +260,10 @@ def _thin(xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
     return xs[keep], ys[keep]
 
 
-def _drawing(curve: Curve, size: tuple[int, int]) -> str:
+def _drawing(curve: Curve, size: tuple[int, int], x_ends: tuple[float, float]) -> str:
     values = [*curve.ys, *(m.mean - m.std for m in curve.marks), *(m.mean + m.std for m in curve.marks)]
-    ticks = [0.0, 0.25, 0.5, 0.75, 1.0] if curve.share else _ticks(*_ends(values), 4)
-    axes = Axes(size, _ends([*curve.xs, *(m.x for m in curve.marks)]), ticks, curve.share)
+    ticks = QUARTERS if curve.share else _ticks(*_ends(values), size[1] // 42)
+    axes = Axes(size, x_ends, ticks, curve.share)
     parts = [axes.grid()]
     if len(curve.xs) == 1:
         parts.append(f'<circle class="dot" cx="{axes.x(curve.xs[0]):.1f}" cy="{axes.y(curve.ys[0]):.1f}" r="3.5"/>')
@@ -279,11 +281,11 @@ def _columns(axes: Axes, xs: Floats, ys: Floats, say: Callable[[float], str]) ->
     """Return invisible columns that tell the value below the pointer."""
     picked = np.unique(np.linspace(0, len(xs) - 1, min(len(xs), 40)).astype(int))
     at = [axes.x(x) for x in xs[picked]]
-    edges = [at[0], *((a + b) / 2 for a, b in zip(at, at[1:], strict=False)), at[-1]]
+    edges = [at[0], *((a + b) / 2 for a, b in itertools.pairwise(at)), at[-1]]
     return "".join(
         f'<rect class="column" x="{left:.1f}" y="{TOP}" width="{right - left:.1f}" '
         f'height="{axes.size[1] - TOP - BOTTOM}"><title>{say(ys[i])} at {short(xs[i])} env steps</title></rect>'
-        for left, right, i in zip(edges, edges[1:], picked, strict=False)
+        for (left, right), i in zip(itertools.pairwise(edges), picked, strict=True)
     )
 
 
@@ -312,23 +314,23 @@ def _card(title: str, note: str, value: str, drawing: str) -> str:
     )
 
 
-def _curve_card(curve: Curve, size: tuple[int, int]) -> str:
+def _curve_card(curve: Curve, size: tuple[int, int], x_ends: tuple[float, float]) -> str:
     last = _smooth(curve)[1][-1] if len(curve.ys) else curve.marks[-1].mean
-    return _card(curve.title, escape(curve.note), curve.say(last), _drawing(curve, size))
+    return _card(curve.title, escape(curve.note), curve.say(last), _drawing(curve, size, x_ends))
 
 
-def _shares_card(rows: list[Row]) -> str:
+def _shares_card(rows: list[Row], x_ends: tuple[float, float]) -> str:
     """Return where the time of each update went, as areas that fill the height together; "" when unknown."""
     seconds = np.nan_to_num([[_dig(row, "time", key) for key, _ in TIME_PARTS] for row in rows]).clip(0)
-    known = seconds.sum(axis=1) > 0 if rows else np.zeros(0, bool)
+    known = seconds.sum(axis=1) > 0
     if not known.any():
         return ""
     xs = _means(np.array([_dig(row, "env_steps") for row in rows])[known], MAX_POINTS // 2)
     parts = np.array([_means(column, MAX_POINTS // 2) for column in seconds[known].T])
     if len(xs) == 1:
-        xs, parts = np.array([xs[0] - 0.5, xs[0] + 0.5]), np.repeat(parts, 2, axis=1)
+        xs, parts = np.array(x_ends), np.repeat(parts, 2, axis=1)
     tops = np.vstack([np.zeros(len(xs)), np.cumsum(parts / parts.sum(axis=0), axis=0)])
-    axes = Axes(HALF, (float(xs[0]), float(max(xs[-1], xs[0] + 1))), [0.0, 0.25, 0.5, 0.75, 1.0], True)
+    axes = Axes(HALF, x_ends, QUARTERS, True)
     overall = seconds[known].sum(axis=0) / seconds[known].sum()
     areas, legend = [], []
     for i, (_, name) in enumerate(TIME_PARTS):
@@ -358,6 +360,10 @@ def _marks(rows: list[Row], mean: str, std: str) -> list[Mark]:
 
 def _curves(metrics: list[Row]) -> str:
     rows = sorted((r for r in metrics if math.isfinite(_dig(r, "env_steps"))), key=lambda r: _dig(r, "env_steps"))
+    if not rows:
+        return '<section><h2>Learning</h2><p class="lead">No update has been recorded yet.</p></section>'
+    # One range for the whole page, so that the same place means the same moment on every curve.
+    ends = (0.0, max(_dig(rows[-1], "env_steps"), 1.0))
     returns = _curve(
         rows, "Return per episode", "mean over episodes", "return_mean", evaluated=("mean_reward", "std_reward")
     )
@@ -371,16 +377,21 @@ def _curves(metrics: list[Row]) -> str:
     speed = [_curve(rows, "Steps per second", "env steps of all slots together", "time", "steps_per_s")]
     return (
         _section(
-            "Learning", LEARNING_LEGEND, "wide", _cards([returns], WIDE), "halves", _cards([success, length], HALF)
+            "Learning",
+            LEARNING_LEGEND,
+            "wide",
+            _cards([returns], WIDE, ends),
+            "halves",
+            _cards([success, length], HALF, ends),
         )
-        + _section("In the game", "What the game itself counts, mean per episode.", "thirds", _cards(game, THIRD))
-        + _section("Inside the learner", "One value per update.", "thirds", _cards(losses, THIRD))
-        + _section("Speed", "", "halves", _cards(speed, HALF) + _shares_card(rows))
-    ) or '<section><h2>Learning</h2><p class="lead">No update has been recorded yet.</p></section>'
+        + _section("In the game", "What the game itself counts, mean per episode.", "thirds", _cards(game, THIRD, ends))
+        + _section("Inside the learner", "One value per update.", "thirds", _cards(losses, THIRD, ends))
+        + _section("Speed", "", "halves", _cards(speed, HALF, ends) + _shares_card(rows, ends))
+    )
 
 
-def _cards(curves: list[Curve], size: tuple[int, int]) -> str:
-    return "".join(_curve_card(curve, size) for curve in curves if not curve.empty)
+def _cards(curves: list[Curve], size: tuple[int, int], x_ends: tuple[float, float]) -> str:
+    return "".join(_curve_card(curve, size, x_ends) for curve in curves if not curve.empty)
 
 
 def _section(title: str, lead: str, *grids: str) -> str:
@@ -425,7 +436,8 @@ def _png(caption: str, picture: NDArray[np.uint8]) -> str:
     colour = picture.ndim == 3 and picture.shape[2] == 3
     if picture.dtype != np.uint8 or not picture.size or not (colour or picture.ndim == 2):
         raise ValueError(
-            f"picture '{caption}' is {picture.shape} of {picture.dtype}, wanted (height, width, 3) or (height, width) of uint8"
+            f"picture '{caption}' is {picture.shape} of {picture.dtype}, "
+            "wanted (height, width, 3) or (height, width) of uint8"
         )
     stored = cv2.cvtColor(np.ascontiguousarray(picture), cv2.COLOR_RGB2BGR) if colour else picture
     return base64.b64encode(cv2.imencode(".png", stored)[1].tobytes()).decode()
@@ -520,7 +532,7 @@ h2 { font-size: 18px; letter-spacing: -.01em; margin: 0 0 4px; }
 header p { margin: 6px 0 0; color: var(--soft); }
 header .brand { margin: 0 0 6px; font-size: 13px; font-weight: 600; color: var(--line); }
 section { margin-top: 44px; }
-.lead { margin: 0 0 14px; color: var(--soft); font-size: 13.5px; }
+.lead { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0 0 14px; color: var(--soft); font-size: 13.5px; }
 .lead:empty { margin-bottom: 10px; }
 a { color: var(--line); }
 .tiles { display: grid; grid-template-columns: repeat(6, 1fr); gap: 1px; margin: 24px 0 0; background: var(--edge);
@@ -540,6 +552,8 @@ a { color: var(--line); }
 .card b { font-weight: 600; overflow-wrap: anywhere; }
 .card .value { font-weight: 600; font-variant-numeric: tabular-nums; color: var(--line); }
 .card small { grid-column: 1 / -1; color: var(--soft); font-size: 12.5px; line-height: 1.4; }
+.wide .card { overflow-x: auto; }
+.wide svg { min-width: 640px; }
 svg { display: block; width: 100%; height: auto; overflow: visible; }
 svg text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums; }
 .grid { stroke: var(--grid); fill: none; }
@@ -553,8 +567,8 @@ svg text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-num
 .mark:hover circle { fill: var(--mark); }
 .whisker { stroke: var(--mark); opacity: .55; }
 path.area0 { fill: var(--area0); } path.area1 { fill: var(--area1); } path.area2 { fill: var(--area2); }
-.key { display: inline-flex; align-items: center; gap: 6px; margin-right: 16px; white-space: nowrap; }
-.lead .key:first-child { margin-left: 12px; }
+.key { display: inline-flex; align-items: center; gap: 6px; white-space: nowrap; }
+.card .key { margin-right: 16px; }
 .key i { width: 16px; height: 10px; border-radius: 2px; }
 i.area0 { background: var(--area0); } i.area1 { background: var(--area1); } i.area2 { background: var(--area2); }
 i.thin { height: 1px; background: var(--line); opacity: .6; }
@@ -576,12 +590,14 @@ summary { padding: 12px 16px; cursor: pointer; font-weight: 600; }
 table { width: 100%; border-collapse: collapse; }
 tr { border-top: 1px solid var(--grid); break-inside: avoid; }
 th, td { padding: 6px 16px; text-align: left; vertical-align: top; overflow-wrap: anywhere; }
-th { width: 36%; font-weight: 400; color: var(--soft); }
-@media (max-width: 900px) { .tiles { grid-template-columns: repeat(3, 1fr); } .thirds { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+th { width: 36%; font-size: 13.5px; font-weight: 400; color: var(--soft); }
+@media (max-width: 900px) { .tiles { grid-template-columns: repeat(3, 1fr); }
+  .thirds { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 @media (max-width: 620px) { main { padding: 24px 16px; } .halves, .thirds { grid-template-columns: minmax(0, 1fr); }
   .tiles { grid-template-columns: repeat(2, 1fr); } .tiles div { padding: 12px 14px; } }
 @media print { :root { --page: #fff; --card: #fff; --edge: #d5d9e0; --ink: #000; --soft: #555; --grid: #e6e8ec;
   --line: #2f6fde; --mark: #d9622b; --area0: #2f6fde; --area1: #3aa99f; --area2: #e0a03b; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } main { padding: 0; max-width: none; }
+  .wide svg text { font-size: 14px; } .halves svg text { font-size: 13.5px; }
   h2, .lead { break-after: avoid; } section { margin-top: 24px; } video { display: none; } }
 """

@@ -42,11 +42,11 @@ def test_every_frame_comes_back_in_its_size_rate_and_colour(tmp_path):
 def test_pixels_become_squares(tmp_path):
     left_white = frame_of((0, 0, 0))
     left_white[:, :16] = 255
-    with VideoFile(tmp_path / "play.mp4", SIZE, fps=10, scale=4) as video:
+    with VideoFile(tmp_path / "play.mp4", SIZE, fps=10, scale=8) as video:
         video.append(left_white)
     _, (frame,) = read_back(tmp_path / "play.mp4")
-    assert frame[:, :62].min() > 230
-    assert frame[:, 66:].max() < 25
+    assert frame[:, :126].min() > 230
+    assert frame[:, 130:].max() < 25
 
 
 def test_odd_sizes_are_rounded_up_to_even(tmp_path):
