@@ -108,6 +108,13 @@ class Bot:
         for _ in range(rest):
             self.c.step()
 
+    def wait_submenu(self, number):
+        for _ in range(600):
+            if self.c.submenu == number:
+                return
+            self.c.step()
+        raise AssertionError(f'submenu {number} did not open, mode {self.c.mode}')
+
     def fight(self):
         """One decision in a battle."""
         c = self.c
@@ -121,7 +128,8 @@ class Bot:
         elif c.phase == 1:
             moves = c.party(c.my_slot)['moves']
             # prefer elemental attacks 3-6 and 9-12, never the ones without damage
-            best = max(range(4), key=lambda i: (moves[2 * i + 1] > 0) * (moves[2 * i] not in (0, 7, 8, 13)) * moves[2 * i])
+            able = [i for i in range(4) if moves[2 * i] not in (0, 7, 8, 13) and moves[2 * i + 1]]
+            best = max(able, key=lambda i: moves[2 * i], default=0)
             self.tap('a' if c.battle_cursor == best else 'down')
         else:
             self.tap('a')
@@ -209,9 +217,12 @@ class Bot:
     def train(self, level, nurse='heal1', grass=('route1', 9, 20)):
         """Walk in the grass until the first monster has the level."""
         c = self.c
-        while c.party()['level'] < level:
+        for _ in range(2000):
             p = c.party()
+            if p['level'] >= level:
+                return
             if p['hp'] * 3 < p['max_hp'] or p['moves'][3] < 2:
                 self.heal(nurse)
             self.go(grass[0], grass[1], grass[2] + (c.steps & 1))
             self.go(grass[0], grass[1] + 1, grass[2] + (c.steps & 1))
+        raise AssertionError(f'level {level} not reached')

@@ -22,6 +22,15 @@ def booted():
     return c
 
 
+def hunt(bot, done):
+    for _ in range(400):
+        if done():
+            return
+        bot.go('route1', 9, 20 + (bot.c.steps & 1))
+        bot.go('route1', 10, 20 + (bot.c.steps & 1))
+    raise AssertionError('nothing happens in the tall grass')
+
+
 def play_through(seed):
     c = booted()
     c.restart(seed)
@@ -46,17 +55,13 @@ def play_through(seed):
     bot.go('route1', 9, 22)
     assert has(c, 'route1')
     money = c.money
-    while not c.won:
-        bot.go('route1', 9, 20 + (c.steps & 1))
-        bot.go('route1', 10, 20 + (c.steps & 1))
+    hunt(bot, lambda: c.won)
     marks['first_victory'] = c.frame
     assert has(c, 'first_victory') and c.encounters >= 1 and c.money > money and c.in_battle == 0
     assert c.party()['exp'] or c.party()['level'] > 5
 
     bot.catch = True                                        # catch one
-    while not c.caught and c.orbs:
-        bot.go('route1', 9, 20 + (c.steps & 1))
-        bot.go('route1', 10, 20 + (c.steps & 1))
+    hunt(bot, lambda: c.caught or not c.orbs)
     bot.catch = False
     assert not c.caught or (has(c, 'caught') and c.party_size == 1 + c.caught)
 
@@ -66,11 +71,9 @@ def play_through(seed):
     bot.face('up')
     orbs, money = c.orbs, c.money
     bot.tap('a')
-    while c.submenu != 5:
-        c.step()
+    bot.wait_submenu(5)
     bot.tap('a')
-    while c.submenu != 5:
-        c.step()
+    bot.wait_submenu(5)
     assert has(c, 'bought') and c.orbs == orbs + 1 and c.money == money - 20, 'shop'
     bot.until_walk()
 
@@ -89,8 +92,7 @@ def play_through(seed):
     bot.tap('down'), bot.tap('down')
     assert c.cursor == 2
     bot.tap('a')
-    while c.submenu != 7:
-        c.step()
+    bot.wait_submenu(7)
     bot.tap('a')
     bot.until_walk()
     assert has(c, 'saved')

@@ -4,7 +4,7 @@
 
 struct team { const char *name; u16 prize; u8 n, mon[3][2]; };
 static const struct team teams[] = {
-    { "Scout TARO", 80, 2, { { PEBBIT, 5 }, { LUMBUG, 6 } } },
+    { "Scout TARO", 80, 2, { { DANDEL, 4 }, { PEBBIT, 5 } } },
     { "PIA", 100, 2, { { SHELLIP, 7 }, { SHELLIP, 7 } } },
     { "Leader GRANNA", 300, 2, { { PEBBIT, 9 }, { CRAGOR, 11 } } },
 };

@@ -173,16 +173,15 @@ int script_sight(void)
 void ending(void)
 {
     S.mode = MODE_VICTORY;
-    ui_box(3, 1, 24, 12);
+    ui_box(3, 1, 24, 11);
     ui_text(7, 2, "CONGRATULATIONS!");
-    ui_text(5, 4, "The STONE BADGE is");
-    ui_text(5, 5, "yours!");
-    ui_text(5, 7, "Battles won");
-    ui_num(20, 7, S.won, 5);
-    ui_text(5, 9, "Monsters caught");
-    ui_num(20, 9, S.caught, 5);
-    ui_text(5, 11, "Steps");
-    ui_num(18, 11, S.steps, 7);
+    ui_text(5, 4, "You won the badge!");
+    ui_text(5, 6, "Battles won");
+    ui_num(20, 6, S.won, 5);
+    ui_text(5, 8, "Monsters caught");
+    ui_num(20, 8, S.caught, 5);
+    ui_text(5, 10, "Steps");
+    ui_num(18, 10, S.steps, 7);
     print("Thank you for playing! The meadow stays open for you.", 1);
     video_clear();
     S.mode = MODE_WALK;

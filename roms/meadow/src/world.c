@@ -140,6 +140,7 @@ static void interact(void)
     const struct map *m = &maps[S.map];
     int x = S.x + dir_x[S.facing], y = S.y + dir_y[S.facing];
     int n = npc_at(x, y);
+    banner_off();
     if (n >= 0) {
         npc_face[n] = S.facing ^ 1;     /* turn to the hero */
         world_draw();

@@ -285,12 +285,13 @@ def main(out):
     table = []
     for m, words in zip(maps, map_words):
         i = m['id']
-        src.append(hexlist('u16', f'tiles_{i}', words).replace('const', 'static const', 1))
-        src.append(hexlist('u8', f'kinds_{i}', [k for r in m['kinds'] for k in r], 32).replace('const', 'static const', 1))
+        kinds = [k for r in m['kinds'] for k in r]
+        src.append('static ' + hexlist('u16', f'tiles_{i}', words) + 'static ' + hexlist('u8', f'kinds_{i}', kinds, 32))
         src.append(f'static const struct warp warps_{i}[] = {{ '
                    + ', '.join(f'{{ {x}, {y}, {ids[t]}, {a}, {b}, {f} }}' for x, y, t, a, b, f in m['warps']) + ' };\n')
         npcs = [f' {{ {x}, {y}, SPR_{s.upper()}, {f}, '
-                + (f'SC_{t.upper()}, 0' if t in SCRIPTS else f'SC_TEXT, "{t}"') + ' },\n' for x, y, s, f, t in m['npcs']]
+                + (f'SC_{t.upper()}, 0' if t in SCRIPTS else f'SC_TEXT, "{t}"') + ' },\n'
+                for x, y, s, f, t in m['npcs']]
         looks = [f' {{ {x}, {y}, "{t}" }},\n' for x, y, t in m['looks']]
         if npcs:
             src.append(f'static const struct npc npcs_{i}[] = {{\n' + ''.join(npcs) + '};\n')
@@ -303,8 +304,8 @@ def main(out):
     for name, text in (('data.c', src), ('data.h', hdr)):
         with open(f'{out}/{name}', 'w') as f:
             f.write(''.join(text))
-    print(f'{len(number[0])} world tiles, {len(number[1])} scene tiles, {len(packed[0][0])}+{len(packed[1][0])} palettes, '
-          f'{len(obj) // 8} OBJ tiles, {len(ripple)} ripple palettes')
+    print(f'{len(number[0])} world tiles, {len(number[1])} scene tiles, '
+          f'{len(packed[0][0])}+{len(packed[1][0])} palettes, '{len(obj) // 8} OBJ tiles, {len(ripple)} ripple palettes')
 
 
 if __name__ == '__main__':

@@ -3,7 +3,7 @@
 Light comes from the upper left everywhere.  Painting freely and cutting afterwards keeps shores,
 paths and houses seamless without a table of border tiles.
 """
-from canvas import Canvas, clay, ellipse, mix, rgb
+from canvas import Canvas, clay, ellipse, rgb
 
 INK = rgb('#283038')
 GRASS, GRASS_D, GRASS_L = rgb('#80d068'), rgb('#68b858'), rgb('#a0e080')
@@ -29,7 +29,8 @@ CLUMP = ['...k....', '..kgk.k.', '.kglkkgk', '.kglkglk', 'kglldglk', 'kglgdggk',
 FLOWER = ['.aa.', 'aCCa', 'aCCa', '.aa.', '.s..', 'ss..']
 SIGN = ['................', '.kkkkkkkkkkkkkk.', '.kLLLLLLLLLLLLk.', '.kLmmmmmmmmmmdk.', '.kLmwwwwmwwmmdk.',
         '.kLmmmmmmmmmmdk.', '.kLmwwmwwwwwmdk.', '.kLmmmmmmmmmmdk.', '.kddddddddddddk.', '.kkkkkkkkkkkkkk.',
-        '.....kmdmk......', '.....kLmdk......', '.....kLmdk......', '....kkLmdkk.....', '.....kkkkk......', '................']
+        '.....kmdmk......', '.....kLmdk......', '.....kLmdk......', '....kkLmdkk.....', '.....kkkkk......',
+        '................']
 
 
 def noise(x, y, n):

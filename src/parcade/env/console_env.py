@@ -71,6 +71,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         """Start the episode of ``seed``, which alone decides it, and write the first observation."""
         if self._save_states:
             self.console.load(self._save_states[seed % len(self._save_states)])
+            self.console.advance(0, 1, self._draw)  # mGBA's states hold no picture: it is black until one is drawn
         self.game.start(self.console, seed)
         self._state = self.game.read(self.console)
         self._progress = self.game.begin(self._state)

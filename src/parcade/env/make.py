@@ -83,12 +83,9 @@ def open_console(rom: Rom, wanted: str = "auto") -> Console:
         return GameBoy(rom)
     if not rom.system:
         raise RomError(f"{rom.name} is neither a Game Boy nor a Game Boy Advance ROM")
-    try:
-        gba = importlib.import_module("parcade.console.gba")
-    except ImportError:
-        raise MissingExtraError("mGBA is not installed; it has wheels for Python 3.10 and 3.11 on Linux") from None
-    console: Console = gba.open_mgba(rom)
-    return console
+    from parcade.console.gba import GameBoyAdvance, MgbaGameBoy
+
+    return GameBoyAdvance(rom) if rom.system == "gba" else MgbaGameBoy(rom)
 
 
 def read_save_states(path: str | None) -> list[bytes]:

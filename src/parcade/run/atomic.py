@@ -15,6 +15,9 @@ def write_atomic(path: Path, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(temporary, 0o666 & ~umask)  # mkstemp makes private files; reports and models are for sharing
         os.replace(temporary, path)
     except BaseException:
         Path(temporary).unlink(missing_ok=True)
