@@ -305,7 +305,7 @@ def main(out):
         with open(f'{out}/{name}', 'w') as f:
             f.write(''.join(text))
     print(f'{len(number[0])} world tiles, {len(number[1])} scene tiles, '
-          f'{len(packed[0][0])}+{len(packed[1][0])} palettes, '{len(obj) // 8} OBJ tiles, {len(ripple)} ripple palettes')
+          f'{len(packed[0][0])}+{len(packed[1][0])} palettes, {len(obj) // 8} OBJ tiles, {len(ripple)} ripple palettes')
 
 
 if __name__ == '__main__':

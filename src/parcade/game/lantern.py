@@ -17,6 +17,8 @@ PLAYING, GAME_OVER = 2, 5
 KEY, CHEST, LANTERN = 1, 2, 4  # object kinds; 3 is an opened chest
 _HEAD = struct.Struct("<2sBBHHHBBBBBBBBHHBBBBBHBBBBBBBB")
 _SIDES = ((0, -4), (1, 4), (2, -1), (3, 1))  # bit of a door byte, step of the room index
+_DOOR_FACTS = ("door", "locked", "unseen", "lock", "dx", "dy")
+_DOOR_PLACES = ((72, 16), (72, 128), (0, 72), (144, 72))  # where the hero stands in the doorways of the four sides
 _PATCH = 5  # the hero sees this many cells each way in its features
 
 
@@ -88,7 +90,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
     training = {"gamma": 0.99}
     feature_names = (
         *("x", "y", "x_in_cell", "y_in_cell", "down", "up", "left", "right", "hearts", "invulnerable", "sword", "key"),
-        *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in ("door", "locked", "unseen", "lock")),
+        *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in _DOOR_FACTS),
         *(f"{thing}_{fact}" for thing in ("key", "chest", "lantern") for fact in ("here", "dx", "dy")),
         *(f"foe{i}_{fact}" for i in range(3) for fact in ("here", "dx", "dy", "chases", "flies")),
         *(f"solid_{row}_{column}" for row in range(_PATCH) for column in range(_PATCH)),
@@ -163,7 +165,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             1.0 if state.sword else 0.0,
             1.0 if state.keys else 0.0,
         ]
-        values += door_features(state.room, block[48:64], block[64:80])
+        values += _door_features(state.room, block, x, y)
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
         values += _solid_patch(block, (x + 8) >> 4, (y - 8) >> 4)
@@ -206,19 +208,19 @@ def _boot(console: Console) -> None:
 
 
 @lru_cache(maxsize=4096)
-def door_features(room: int, doors: bytes, seen: bytes) -> tuple[float, ...]:
-    """Return four facts for each side: a door, a lock on it, how near an unseen room lies that way, and a known lock.
+def door_facts(room: int, doors: bytes, seen: bytes) -> tuple[tuple[float, ...], ...]:
+    """Return for each side: a door, a lock on it, how near an unseen room lies that way, and how near a known lock.
 
     Nearness is 1 / (rooms to walk), 0 if none is known. Only rooms already seen tell their doors, as on the map
     the game draws.
     """
-    facts: list[float] = []
+    sides = []
+    here = doors[room]
     for bit, step in _SIDES:
-        here = doors[room]
-        open_door = here >> bit & 1 and not here >> (bit + 4) & 1
-        unseen, lock = _look_through(room, room + step, doors, seen) if open_door else (0.0, 0.0)
-        facts += [here >> bit & 1, here >> (bit + 4) & 1, unseen, lock]
-    return tuple(float(fact) for fact in facts)
+        door, locked = here >> bit & 1, here >> (bit + 4) & 1
+        unseen, lock = _look_through(room, room + step, doors, seen) if door and not locked else (0.0, 0.0)
+        sides.append((float(door), float(locked), unseen, lock))
+    return tuple(sides)
 
 
 def _look_through(room: int, first: int, doors: bytes, seen: bytes) -> tuple[float, float]:
@@ -237,6 +239,14 @@ def _look_through(room: int, first: int, doors: bytes, seen: bytes) -> tuple[flo
                 distance[here + step] = distance[here] + 1
                 queue.append(here + step)
     return unseen, lock
+
+
+def _door_features(room: int, block: bytes, x: int, y: int) -> list[float]:
+    facts: list[float] = []
+    for side, (door_x, door_y) in zip(door_facts(room, block[48:64], block[64:80]), _DOOR_PLACES, strict=True):
+        facts += side
+        facts += ((door_x - x) / 80, (door_y - y) / 64) if side[0] else (0.0, 0.0)
+    return facts
 
 
 def _object_features(block: bytes, x: int, y: int) -> list[float]:
