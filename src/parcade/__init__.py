@@ -1,6 +1,6 @@
 """Parcade trains PPO agents on emulated console games and any Gymnasium env, many games at once.
 
-    from parcade import train, evaluate, make_env, make_pool
+from parcade import train, evaluate, make_env, make_pool
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 if TYPE_CHECKING:
-    from parcade.api import make_env, make_pool
-    from parcade.env.register import register_envs
-    from parcade.env.spec import EnvSpec
-    from parcade.evaluation import evaluate
-    from parcade.training import resume, train
+    from parcade.api import make_env as make_env
+    from parcade.api import make_pool as make_pool
+    from parcade.env.register import register_envs as register_envs
+    from parcade.env.spec import EnvSpec as EnvSpec
+    from parcade.evaluation import evaluate as evaluate
+    from parcade.training import resume as resume
+    from parcade.training import train as train
 
 
 def __getattr__(name: str) -> Any:

@@ -23,8 +23,9 @@ def as_spec(env: EnvLike, **options: Any) -> EnvSpec:
     if isinstance(env, EnvSpec):
         return env.with_(**options) if options else env
     if isinstance(env, str):
-        is_title = env in title_names() or ":" in env
-        return EnvSpec(**({"game": env} if is_title else {"env_id": env}), **options)
+        if env in title_names() or ":" in env:
+            return EnvSpec(game=env, **options)
+        return EnvSpec(env_id=env, **options)
     return EnvSpec(factory=pickle_factory(env), **options)
 
 

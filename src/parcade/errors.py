@@ -1,15 +1,15 @@
 """Every exception Parcade raises on purpose.
 
-    ParcadeError
-    ├── UserError            what came in cannot be used; the CLI prints one sentence, exit code 2
-    │   ├── SettingsError    a setting or a config file
-    │   ├── RomError         a missing, unknown or wrong ROM
-    │   ├── SaveStateError   a missing, foreign or damaged save state
-    │   ├── ModelFileError   a model or checkpoint that is none, is damaged or does not fit
-    │   ├── EnvError         an env, factory or space that cannot be used
-    │   └── MissingExtraError  a feature whose package is not installed
-    └── RunError             the run itself failed; exit code 1
-        └── PoolError        a worker that cannot live
+ParcadeError
+├── UserError            what came in cannot be used; the CLI prints one sentence, exit code 2
+│   ├── SettingsError    a setting or a config file
+│   ├── RomError         a missing, unknown or wrong ROM
+│   ├── SaveStateError   a missing, foreign or damaged save state
+│   ├── ModelFileError   a model or checkpoint that is none, is damaged or does not fit
+│   ├── EnvError         an env, factory or space that cannot be used
+│   └── MissingExtraError  a feature whose package is not installed
+└── RunError             the run itself failed; exit code 1
+└── PoolError        a worker that cannot live
 """
 
 from __future__ import annotations

@@ -159,14 +159,16 @@ def play_episodes(
     slot_env = as_slot_env(env)
     rows = {name: np.zeros(shape, dtype) for name, (shape, dtype) in leaves(env.observation_space).items()}
     first_seed = FIRST_HELD_OUT_SEED + seed * 1_000_003 % (1 << 30)
-    results, pictures, recorder = [], [], None
+    results: list[EpisodeResult] = []
+    pictures: list[tuple[str, Picture]] = []
+    recorder = None
     try:
         if policy is not None:
             _check_fit(policy, rows, spec)
         choose = _random_chooser(env.action_space, seed) if policy is None else _chooser(policy, deterministic, seed)
         if video:
             slot_env.begin(first_seed, rows)
-            shape = np.shape(env.render())
+            shape = np.asarray(env.render()).shape
             fps = int(env.metadata.get("render_fps", 10))
             recorder = VideoFile(video, (shape[0], shape[1]), fps, scale=max(1, 480 // shape[0]))
         for index in range(episodes):

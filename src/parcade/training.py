@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 import signal
 import threading
 import time
@@ -118,6 +119,8 @@ class Training:
             self._open()
         except BaseException:
             self._stack.close()
+            if not self.folder.metrics.exists() or not self.folder.metrics.stat().st_size:
+                shutil.rmtree(self.folder.path, ignore_errors=True)  # nothing was trained: leave no empty run
             raise
         return self
 
@@ -132,7 +135,8 @@ class Training:
             rom = find_rom(self.spec, make_game(self.spec)).sha1 if self.spec.game else None
             write_json(self.folder.manifest, manifest(settings.model_dump(), rom))
         self._stack.enter_context(_log_file(self.folder.logs / "train.log"))
-        self.pool = self._stack.enter_context(_make_pool(self.spec, settings))
+        self.pool = _make_pool(self.spec, settings)
+        self._stack.callback(self.pool.close)
         self.policy = _make_policy(settings, self.pool)
         self.noise, self.shuffle = torch.Generator(), torch.Generator()
         self.noise.manual_seed(settings.seed * 2 + 1)

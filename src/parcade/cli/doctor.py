@@ -38,7 +38,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         for finding in findings:
             print(f"{finding.state:<8} {finding.what:<18} {finding.detail}")
-        print("\nTraining works on this machine." if healthy else "\nTraining does not work until the bad lines are mended.")
+        print(
+            "\nTraining works on this machine."
+            if healthy
+            else "\nTraining does not work until the bad lines are mended."
+        )
     return 0 if healthy else 1
 
 

@@ -1,8 +1,8 @@
 """Play a trained model, or a random policy, on seeds never trained on.
 
-  parcade eval --model results/lantern/<run>/models/best_model.zip --episodes 100
-  parcade eval --model best_model.zip --video          also writes an mp4 of the first three episodes
-  parcade eval --random --game lantern --episodes 100  what chance alone reaches
+parcade eval --model results/lantern/<run>/models/best_model.zip --episodes 100
+parcade eval --model best_model.zip --video          also writes an mp4 of the first three episodes
+parcade eval --random --game lantern --episodes 100  what chance alone reaches
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ import json
 import types
 from typing import Any, Literal, NoReturn, Union, get_args, get_origin
 
-from parcade.errors import SettingsError, UserError, did_you_mean
-from parcade.settings import ALIASES, TrainSettings
+from parcade.errors import UserError, did_you_mean
+from parcade.settings import TrainSettings
 
 GROUPS = {
     "what": "what to play",
@@ -29,7 +29,8 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
-        super().__init__(*args, allow_abbrev=False, **kwargs)
+        kwargs["allow_abbrev"] = False
+        super().__init__(*args, **kwargs)
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing a page of usage."""
@@ -70,7 +71,13 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def _show(value: Any) -> str:
-    return ("on" if value else "off") if isinstance(value, bool) else f"{value:,}" if isinstance(value, int) else str(value)
+    return (
+        ("on" if value else "off")
+        if isinstance(value, bool)
+        else f"{value:,}"
+        if isinstance(value, int)
+        else str(value)
+    )
 
 
 def _options(annotation: Any) -> dict[str, Any]:
@@ -128,11 +135,3 @@ def _pairs(text: str) -> dict[str, Any]:
         except ValueError:
             pairs[key.strip()] = value
     return pairs
-
-
-def alias_note() -> str:
-    """Name the settings that go by two names."""
-    return ", ".join(f"--{short} is --{long.replace('_', '-')}" for short, long in ALIASES.items())
-
-
-__all__ = ["Parser", "SettingsError", "UsageError", "add_setting_flags", "given_settings", "whole_number"]

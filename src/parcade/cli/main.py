@@ -20,6 +20,7 @@ VERBS = {
     "play": "play a game yourself, in a window",
     "games": "list the titles and what each needs",
     "doctor": "say what is installed, what is missing and how to get it",
+    "inspect": "find the addresses of a game of your own",
     "bench": "measure speed against the machine's limit and against peers",
 }
 _DESCRIPTION = """Train agents on console games and Gymnasium envs, many games at once.

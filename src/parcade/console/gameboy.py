@@ -19,7 +19,16 @@ with warnings.catch_warnings():  # importing PyBoy tells which SDL2 it found; no
     from pyboy.utils import WindowEvent
 
 BUTTONS = ("right", "left", "up", "down", "a", "b", "select", "start")
-_NAMES = ("ARROW_RIGHT", "ARROW_LEFT", "ARROW_UP", "ARROW_DOWN", "BUTTON_A", "BUTTON_B", "BUTTON_SELECT", "BUTTON_START")
+_NAMES = (
+    "ARROW_RIGHT",
+    "ARROW_LEFT",
+    "ARROW_UP",
+    "ARROW_DOWN",
+    "BUTTON_A",
+    "BUTTON_B",
+    "BUTTON_SELECT",
+    "BUTTON_START",
+)
 _PRESS = tuple(getattr(WindowEvent, f"PRESS_{name}") for name in _NAMES)
 _RELEASE = tuple(getattr(WindowEvent, f"RELEASE_{name}") for name in _NAMES)
 _READABLE = ((0x0000, 0x10000),)
@@ -67,7 +76,7 @@ class GameBoy:
 
     def read(self, address: int, length: int) -> bytes | memoryview:
         """Return memory as the CPU sees it; in place for the work RAM of a plain Game Boy."""
-        if self._work_ram is not None and address in _WORK_RAM and address + length <= _WORK_RAM.stop:
+        if self._work_ram is not None and address in _WORK_RAM and 0 <= length <= _WORK_RAM.stop - address:
             offset = address - _WORK_RAM.start
             return self._work_ram[offset : offset + length]
         check_range(address, length, _READABLE, "gameboy")  # PyBoy itself answers any address with a number

@@ -231,8 +231,8 @@ def _as_local(epoch_s: int) -> int:
 class GameBoyAdvance(_MgbaConsole):
     """A Game Boy Advance with a cartridge inside; see ``Console`` for the contract."""
 
-    buttons = GBA_BUTTONS
-    screen_shape = (160, 240, 4)
+    buttons: tuple[str, ...] = GBA_BUTTONS
+    screen_shape: tuple[int, int, int] = (160, 240, 4)
     _platform, _board, _unwritten = "mPLATFORM_GBA", "struct GBA *", 0x800
 
     def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
@@ -274,8 +274,8 @@ class GameBoyAdvance(_MgbaConsole):
 class MgbaGameBoy(_MgbaConsole):
     """A Game Boy on mGBA's core: slower than PyBoy, but its states take microseconds. Buttons as ``GameBoy``."""
 
-    buttons = GB_BUTTONS
-    screen_shape = (144, 160, 4)
+    buttons: tuple[str, ...] = GB_BUTTONS
+    screen_shape: tuple[int, int, int] = (144, 160, 4)
     _platform, _board, _unwritten = "mPLATFORM_GB", "struct GB *", 1 << 20
 
     def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:

@@ -23,10 +23,7 @@ def make(spec: EnvSpec) -> gym.Env[Any, Any]:
     """Return the env ``spec`` describes; every fault is one clear sentence."""
     if spec.game is not None:
         return _make_game_env(spec)
-    if spec.env_id is not None:
-        env = _make_gymnasium_env(spec)
-    else:
-        env = _call_factory(spec)
+    env = _make_gymnasium_env(spec) if spec.env_id is not None else _call_factory(spec)
     if _preprocesses(spec):
         return PreprocessedEnv(
             env,

@@ -69,7 +69,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
         """Take ``frame_skip`` frames with one action, write the last observation."""
-        total, terminated, truncated, observation = 0.0, False, False, None
+        total, terminated, truncated = 0.0, False, False
+        observation: Any = None
         lazy = self.env.unwrapped if self._lazy else None
         for _ in range(self._skip):
             if lazy is not None:

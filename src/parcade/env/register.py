@@ -1,4 +1,4 @@
-"""Our games as Gymnasium ids: ``gymnasium.make("parcade/Lantern-v0")``."""
+"""Our games as Gymnasium ids: after ``parcade.register_envs()``, ``gymnasium.make("parcade/Lantern-v0")``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _IDS = {"parcade/Lantern-v0": "lantern"}
 
 
 def register_envs() -> None:
-    """Register the built-in games; Gymnasium calls this through the package's entry point. Twice is fine."""
+    """Make the built-in games known to ``gymnasium.make``; twice is fine."""
     for env_id, game in _IDS.items():
         if env_id not in gym.registry:
             gym.register(env_id, entry_point="parcade.env.register:make_title", kwargs={"game": game})

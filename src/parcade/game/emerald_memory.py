@@ -7,6 +7,8 @@ Flag, variable and behaviour numbers: its ``include/constants``. Map numbers: it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 EWRAM = (0x0200_0000, 0x0204_0000)
 IWRAM = (0x0300_0000, 0x0300_8000)
 ROM = (0x0800_0000, 0x0A00_0000)
@@ -129,13 +131,13 @@ def _kinds() -> tuple[bytes, bytes]:
         for behaviour in behaviours:
             free[behaviour] = kind
     # Doors, ledges and things to press A at act although their blocks are solid.
-    both = {
+    both: dict[int, Sequence[int]] = {
         LEDGE: range(0x38, 0x40),
         THING: (0x80, 0x83, *range(0x85, 0x88), 0xC5, *range(0xE0, 0xE7)),
         WARP: (0x0E, 0x0F, 0x1B, 0x1C, 0x29, *range(0x60, 0x6F), 0x8D),
     }
-    for kind, behaviours in both.items():
-        for behaviour in behaviours:
+    for kind, both_ways in both.items():
+        for behaviour in both_ways:
             free[behaviour] = solid[behaviour] = kind
     return bytes(free), bytes(solid)
 

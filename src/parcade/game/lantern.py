@@ -19,6 +19,8 @@ _HEAD = struct.Struct("<2sBBHHHBBBBBBBBHHBBBBBHBBBBBBBB")
 _SIDES = ((0, -4), (1, 4), (2, -1), (3, 1))  # bit of a door byte, step of the room index
 _DOOR_FACTS = ("door", "locked", "unseen", "lock", "dx", "dy")
 _DOOR_PLACES = ((72, 16), (72, 128), (0, 72), (144, 72))  # where the hero stands in the doorways of the four sides
+_DOOR_CELLS = ((4, 5), (74, 75), (30, 40), (39, 49))  # row * 10 + column of each side's doorway
+SOLID = (1, 3, 4)  # cell kinds that stop the hero: wall, locked door, chest
 _PATCH = 5  # the hero sees this many cells each way in its features
 
 
@@ -84,13 +86,15 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         "kill": 0.2,
         "hurt": -0.25,
         "death": -2.0,
+        "approach": 0.05,
         "step": -0.004,
     }
     max_steps = 600
-    training = {"gamma": 0.99}
+    training = {"n_envs": 32, "n_steps": 128, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 1_000_000}
     feature_names = (
         *("x", "y", "x_in_cell", "y_in_cell", "down", "up", "left", "right", "hearts", "invulnerable", "sword", "key"),
         *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in _DOOR_FACTS),
+        *("goal", "goal_dx", "goal_dy"),
         *(f"{thing}_{fact}" for thing in ("key", "chest", "lantern") for fact in ("here", "dx", "dy")),
         *(f"foe{i}_{fact}" for i in range(3) for fact in ("here", "dx", "dy", "chases", "flies")),
         *(f"solid_{row}_{column}" for row in range(_PATCH) for column in range(_PATCH)),
@@ -119,7 +123,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
     def read(self, memory: Memory) -> LanternState:
         """Return the state block, decoded."""
         block = bytes(memory.read(BLOCK, BLOCK_SIZE))
-        return LanternState(*_HEAD.unpack_from(block), block)
+        return LanternState._make((*_HEAD.unpack_from(block), block))
 
     def begin(self, state: LanternState) -> dict[str, Any]:
         """Return an empty record."""
@@ -143,6 +147,9 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         if after.hearts < before.hearts:
             parts["hurt"] = before.hearts - after.hearts
             progress["hearts_lost"] += before.hearts - after.hearts
+        approach = _approach(before, after)
+        if approach:
+            parts["approach"] = approach
         if after.mode == GAME_OVER and before.mode != GAME_OVER:
             parts["death"] = 1.0
         return parts
@@ -166,6 +173,8 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             1.0 if state.keys else 0.0,
         ]
         values += _door_features(state.room, block, x, y)
+        goal = next_goal(state)
+        values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64] if goal else [0.0, 0.0, 0.0]
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
         values += _solid_patch(block, (x + 8) >> 4, (y - 8) >> 4)
@@ -241,6 +250,69 @@ def _look_through(room: int, first: int, doors: bytes, seen: bytes) -> tuple[flo
     return unseen, lock
 
 
+class Goal(NamedTuple):
+    """Where a player with a map would go next: a thing or a doorway of this room."""
+
+    room: int
+    x: int  # where the hero would stand, in pixels
+    y: int
+    cells: tuple[int, ...]
+
+
+def next_goal(state: LanternState) -> Goal | None:
+    """Return the lantern or the key of this room; with a key in hand the way to a lock; else to an unseen room."""
+    block = state.block
+    for kind in (LANTERN, KEY):
+        for at in range(144, 160, 4):
+            if block[at] == kind:
+                column, row = block[at + 1], block[at + 2]
+                return Goal(state.room, column * 16, row * 16 + 16, (row * 10 + column,))
+    sides = door_facts(state.room, block[48:64], block[64:80])
+    to_lock = [side[1] * 2 + side[3] for side in sides]  # a lock of this room comes first
+    wanted = to_lock if state.keys and any(to_lock) else [side[2] for side in sides]
+    best = wanted.index(max(wanted))
+    return Goal(state.room, *_DOOR_PLACES[best], _DOOR_CELLS[best]) if wanted[best] else None
+
+
+def _approach(before: LanternState, after: LanternState) -> float:
+    """Return how many cells of walking the hero came nearer to its goal; 0 when the goal has changed."""
+    goal = next_goal(before)
+    if goal is None or goal != next_goal(after):
+        return 0.0
+    return walking_distance(before, goal) - walking_distance(after, goal)
+
+
+def walking_distance(state: LanternState, goal: Goal) -> float:
+    """Return the cells to walk to the goal, round the walls; fine enough to tell single pixels."""
+    field = _distances(state.block[160:240], goal.cells)
+    x, y = state.x + 8, state.y - 8  # the hero's middle, from the playfield's corner
+    column, row = min(x >> 4, 9), min(max(y >> 4, 0), 7)
+    near = ((column, row), (column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
+    return min(
+        field[r * 10 + c] + (abs(x - c * 16 - 8) + abs(y - r * 16 - 8)) / 16
+        for c, r in near
+        if 0 <= c < 10 and 0 <= r < 8
+    )
+
+
+@lru_cache(maxsize=4096)
+def _distances(cells: bytes, goals: tuple[int, ...]) -> tuple[int, ...]:
+    """Return for every cell of a room how many cells lie between it and the nearest goal; 99 where no way leads."""
+    field = [99] * 80
+    for goal in goals:
+        field[goal] = 0
+    queue = deque(goals)
+    while queue:
+        here = queue.popleft()
+        for step in (-10, 10, -1, 1):
+            there = here + step
+            beside = abs(step) == 10 or there // 10 == here // 10
+            if 0 <= there < 80 and beside and field[there] == 99 and cells[there] not in SOLID:
+                field[there] = field[here] + 1
+                queue.append(there)
+    return tuple(field)
+
+
 def _door_features(room: int, block: bytes, x: int, y: int) -> list[float]:
     facts: list[float] = []
     for side, (door_x, door_y) in zip(door_facts(room, block[48:64], block[64:80]), _DOOR_PLACES, strict=True):
@@ -267,9 +339,9 @@ def _foe_features(block: bytes, x: int, y: int) -> list[float]:
         if kind:
             dx, dy = block[at + 1] - x, block[at + 2] - y
             foes.append((abs(dx) + abs(dy), dx / 80, dy / 64, float(kind == 2), float(kind == 4)))
-    facts = []
-    for _, dx, dy, chases, flies in sorted(foes)[:3]:
-        facts += [1.0, dx, dy, chases, flies]
+    facts: list[float] = []
+    for _, *foe in sorted(foes)[:3]:
+        facts += [1.0, *foe]
     return facts + [0.0] * (15 - len(facts))
 
 
@@ -283,7 +355,7 @@ def _patches(cells: bytes) -> list[list[float]]:
     margin = _PATCH // 2
     solid = [[1.0] * (10 + 2 * margin) for _ in range(8 + 2 * margin)]
     for index, cell in enumerate(cells):
-        solid[index // 10 + margin][index % 10 + margin] = float(cell in (1, 3, 4))
+        solid[index // 10 + margin][index % 10 + margin] = float(cell in SOLID)
     return [
         [solid[row + i][column + j] for i in range(_PATCH) for j in range(_PATCH)]
         for row in range(8)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from gymnasium import spaces
 
-from parcade.env.slot import WHOLE
-from parcade.errors import SettingsError
-from parcade.pool.journal import Journal
+from parcade.env.slot import write_leaves
+from parcade.errors import PoolError, SettingsError
+from parcade.pool.journal import Journal, Slots
 from parcade.pool.protocol import Array, StepRows
 from parcade.pool.slab import Slab
+
+MOST_GROUPS = 0xFFFF  # the bell names a group in two bytes, one value is taken
 
 
 class GroupedRows:
@@ -25,12 +26,14 @@ class GroupedRows:
         self.slab = slab
         self.journal = Journal(slab.leaves("action"), n_envs)
         self.slices = [slice(g, n_envs, n_groups) for g in range(n_groups)]
-        self.slots = [np.arange(n_envs)[part] for part in self.slices]
+        self.slots: list[Slots] = [np.arange(n_envs)[part] for part in self.slices]
+        self.steps_sent = [0] * n_groups
+        self.under_way = [False] * n_groups  # sent, and not yet handed out by recv
         self._actions = [{leaf: rows[part] for leaf, rows in slab.leaves("action").items()} for part in self.slices]
         self._rows = [self._group_rows(part) for part in self.slices]
         self._action_space = action_space
 
-    def _group_rows(self, part: slice) -> StepRows:
+    def _group_rows(self, part: slice | Slots) -> StepRows:
         arrays = self.slab.arrays
         return StepRows(
             {leaf: rows[part] for leaf, rows in self.slab.leaves("obs").items()},
@@ -49,39 +52,64 @@ class GroupedRows:
 
     def note_actions(self, actions: Any, group: int) -> None:
         """Write the actions into the group's rows and into the journal."""
+        if self.under_way[group]:
+            raise PoolError(f"group {group} was sent actions already; recv its step before the next send")
         rows = self._actions[group]
-        if WHOLE in rows:
-            rows[WHOLE][...] = actions
-        else:
-            _write_tree(rows, actions)
-        self.journal.append(self.slices[group], rows)
+        write_leaves(self._action_space, actions, rows)
+        self.journal.append(self.slots[group], rows)
+        self.steps_sent[group] += 1
+        self.under_way[group] = True
 
-    def note_ends(self, group: int) -> None:
-        """After a step: note in the journal which episodes ended."""
+    def note_actions_of(self, slots: Slots, actions: Any) -> None:
+        """The same for single slots, where every slot is a group."""
+        busy = [int(slot) for slot in slots if self.under_way[slot]]
+        if busy:
+            raise PoolError(f"slots {busy} were sent actions already; recv_first hands out those that are ready")
+        leaves = self.slab.leaves("action")
+        rows = {leaf: array[slots] for leaf, array in leaves.items()}
+        write_leaves(self._action_space, actions, rows)
+        for leaf, array in leaves.items():
+            array[slots] = rows[leaf]
+        self.journal.append(slots, rows)
+        for slot in slots:
+            self.steps_sent[slot] += 1
+            self.under_way[slot] = True
+
+    def expect(self, group: int) -> None:
+        """Refuse to wait for a step nobody asked for."""
+        if not self.under_way[group]:
+            raise PoolError(f"no step of group {group} is under way; send actions before recv")
+
+    def finish(self, group: int) -> StepRows:
+        """After a step: note in the journal which episodes ended, and return the group's rows."""
         rows = self._rows[group]
-        ended = rows.terminated | rows.truncated
+        self._note_ends(self.slots[group], rows.terminated | rows.truncated)
+        self.under_way[group] = False
+        return rows
+
+    def finish_slots(self, slots: Slots) -> StepRows:
+        """The same for single slots; the rows are copies in the order of ``slots``."""
+        rows = self._group_rows(slots)
+        self._note_ends(slots, rows.terminated | rows.truncated)
+        for slot in slots:
+            self.under_way[slot] = False
+        return rows
+
+    def _note_ends(self, slots: Slots, ended: Array) -> None:
         if ended.any():
-            slots = self.slots[group][ended]
-            self.journal.finish(slots, self.slab.arrays["episode"][slots])
+            over = slots[ended]
+            self.journal.finish(over, self.slab.arrays["episode"][over])
 
     def note_starts(self) -> None:
-        """After all slots began: take over which episode each is in."""
-        self.journal.episode[:] = self.slab.arrays["episode"]
-
-
-def _write_tree(rows: Mapping[str, Array], actions: Any, path: str = "") -> None:
-    parts = actions.items() if isinstance(actions, Mapping) else enumerate(actions)
-    for key, part in parts:
-        name = f"{path}/{key}" if path else str(key)
-        if name in rows:
-            rows[name][...] = part
-        else:
-            _write_tree(rows, part, name)
+        """After all slots began: take over which episode each is in; a poisoned one was skipped."""
+        begun = self.slab.arrays["episode"]
+        self.journal.length[begun != self.journal.episode] = 0
+        self.journal.episode[:] = begun
 
 
 def check_counts(n_envs: int, n_groups: int) -> None:
     """Refuse counts that make no pool."""
     if n_envs < 1:
         raise SettingsError(f"n_envs is {n_envs}, wanted 1 or more")
-    if not 1 <= n_groups <= n_envs:
+    if not 1 <= n_groups <= min(n_envs, MOST_GROUPS):
         raise SettingsError(f"n_groups is {n_groups}, wanted 1 to n_envs ({n_envs})")

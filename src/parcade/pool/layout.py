@@ -54,7 +54,7 @@ def plan_layout(
         "episode_return": "<f8",  # of the episode that ended with this step
         "episode_length": "<i8",
         "running_return": "<f8",  # of the episode under way
-        "running_length": "<i8",  # its finished steps; -1 while it is being started
+        "running_length": "<i8",  # its finished steps; -1 while it is being started, -2 while its env is being made
         "episode": "<i8",
         "steps_done": "<u8",  # written last: the row is complete up to this step
     }

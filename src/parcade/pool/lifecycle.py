@@ -9,6 +9,7 @@ from enum import Enum
 HEALTHY_BATCHES = 100  # answers in a row after which earlier deaths are forgiven
 PAUSES_S = (0.0, 0.1, 0.5, 2.0, 5.0)
 OUTSIDE_SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # sent by people and by the kernel
+BEING_MADE, IN_RESET = -2, -1  # steps before the first one
 
 
 class Phase(Enum):
@@ -21,7 +22,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a slot stood when its worker died; step -1 is the reset."""
+    """Where a slot stood when its worker died: its finished steps, IN_RESET or BEING_MADE."""
 
     slot: int
     episode: int
@@ -47,7 +48,9 @@ class Died:
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The worker finished one batch."""
+    """The worker finished some batches since the last event."""
+
+    batches: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +81,12 @@ class GiveUp:
 def advance(life: Life, event: Died | Answered, budget: int) -> tuple[Life, Restart | GiveUp | None]:
     """Return the worker's new record and what to do.
 
-    A death at the same place again (twice, or three times when the cause came from outside) cuts that step out.
+    A death at the same place again (twice, or three times when the cause came from outside) cuts that step out;
+    a death while an env was being made says nothing about its episode and cuts nothing.
     More than ``budget`` deaths without a healthy stretch between them end it.
     """
     if isinstance(event, Answered):
-        healthy = life.healthy + 1
+        healthy = life.healthy + event.batches
         if healthy < HEALTHY_BATCHES:
             return replace(life, phase=Phase.ALIVE, healthy=healthy), None
         return replace(life, phase=Phase.ALIVE, healthy=healthy, strikes=0, place=None, times_here=0), None
@@ -91,7 +95,9 @@ def advance(life: Life, event: Died | Answered, budget: int) -> tuple[Life, Rest
     life = replace(life, life=life.life + 1, strikes=strikes, healthy=0, place=event.place, times_here=times_here)
     if strikes > budget:
         return replace(life, phase=Phase.GIVEN_UP), GiveUp()
-    cut = event.place if times_here >= (3 if event.cause.from_outside else 2) else None
+    patience = 3 if event.cause.from_outside else 2
+    in_episode = event.place is not None and event.place.step > BEING_MADE
+    cut = event.place if in_episode and times_here >= patience else None
     pause_s = PAUSES_S[min(strikes - 1, len(PAUSES_S) - 1)]
     return replace(life, phase=Phase.STARTING), Restart(pause_s, cut)
 

@@ -6,22 +6,31 @@ import os
 import select
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
-from parcade.env.make import check_spec, make
-from parcade.env.slot import as_slot_env
+import cloudpickle
+import numpy as np
+
+from parcade.env.make import check_spec
 from parcade.env.spec import EnvSpec
-from parcade.errors import PoolError, SettingsError
+from parcade.errors import ParcadeError, PoolError, SettingsError
+from parcade.pool.calling import check_call, result
 from parcade.pool.grouping import GroupedRows, check_counts
+from parcade.pool.journal import Slots
+from parcade.pool.launching import Seat
 from parcade.pool.layout import plan_layout
 from parcade.pool.lifecycle import Phase
+from parcade.pool.limits import allow_files
 from parcade.pool.protocol import Array, StepRows
 from parcade.pool.slab import Slab
-from parcade.pool.supervisor import Seat, Supervisor
+from parcade.pool.supervisor import Supervisor, WorkerDiedError
 from parcade.pool.worker import BELL, Call, WorkerOrders
 
 START_METHODS = ("forkserver", "spawn", "fork")
+GLANCE_S = 0.5  # how often the workers' pulses are felt
+ABSENCE_S = 2.0  # a longer gap means that this process was elsewhere (learning, stopped), not that workers hang
 
 
 class ProcessPool:
@@ -46,51 +55,66 @@ class ProcessPool:
         memory_limit_mb: int | None = None,
     ) -> None:
         check_counts(n_envs, n_groups)
+        if n_workers is not None and n_workers < 1:
+            raise SettingsError(f"n_workers is {n_workers}, wanted 1 or more")
         method = start_method or ("forkserver" if sys.platform == "linux" else "spawn")
         if method not in START_METHODS:
             raise SettingsError(f"start method {method!r} is not known; use {', '.join(START_METHODS)}")
         check_spec(spec)
-        self.spec, self.n_envs, self.n_groups = spec, n_envs, n_groups
-        self.n_workers = min(n_workers or os.cpu_count() or 1, n_envs)
-        self._closed = False
-        self.observation_space, self.action_space, self.metric_names = spaces_of(spec)
-        layout = plan_layout(self.observation_space, self.action_space, self.metric_names, n_envs, self.n_workers)
-        self.slab = Slab.create(layout)
-        self.groups = GroupedRows(self.slab, n_envs, n_groups, self.action_space)
-        self._step_deadline_s = step_deadline_s
-        self._steps_sent = [0] * n_groups
+        self.spec, self.n_envs, self.n_groups, self.seed = spec, n_envs, n_groups, seed
+        self.n_workers = min(n_workers or _cores(), n_envs)
+        allow_files(self.n_workers)
         orders = [
-            WorkerOrders(w, slots, n_groups, spec, seed, str(self.slab.path), layout, os.getpid(), memory_limit_mb, ())
+            WorkerOrders(w, slots, n_groups, spec, seed, os.getpid(), memory_limit_mb)
             for w, slots in enumerate(share_slots(n_envs, self.n_workers))
         ]
         self._supervisor = Supervisor(
             orders,
-            self.slab,
-            self.groups.journal,
             start_method=method,
             budget=restarts,
             step_deadline_s=step_deadline_s,
             start_deadline_s=start_deadline_s,
         )
+        self._step_deadline_s = step_deadline_s
+        self._bells = [BELL.pack(group) for group in range(n_groups)]
         self._owners = [self._owners_of(group) for group in range(n_groups)]
-        self._pending: list[dict[int, int]] = [{} for _ in orders]  # per worker: group -> its step count
+        self._pending: list[set[int]] = [set() for _ in orders]  # per worker: groups it has not answered
+        self._answered: dict[int, None] = {}  # first come: slots that are ready, in that order
+        self._first_come = n_groups == n_envs
+        self._pulses: list[tuple[int, float] | None] = [None for _ in orders]  # heartbeats seen, and when
+        self._felt_s = 0.0
+        self._slab: Slab | None = None
+        self._closed = False
         try:
-            self._supervisor.start_all()
-            self._poll = self._new_poll()
+            self._start()
         except BaseException:
             self.close()
             raise
+
+    def _start(self) -> None:
+        # A worker makes the first env: a constructor that kills its process must not kill this one.
+        self.observation_space, self.action_space, self.metric_names = self._supervisor.start_all()
+        spaces = (self.observation_space, self.action_space, self.metric_names)
+        self._slab = Slab.create(plan_layout(*spaces, self.n_envs, self.n_workers))
+        self.groups = GroupedRows(self._slab, self.n_envs, self.n_groups, self.action_space)
+        self._supervisor.hand_over(self._slab, self.groups)
+        self._listen()
 
     def _owners_of(self, group: int) -> list[Seat]:
         seats = self._supervisor.seats
         return [seat for seat in seats if any(slot % self.n_groups == group for slot in seat.orders.slots)]
 
-    def _new_poll(self) -> Any:
-        poll = select.poll()
+    def _listen(self) -> None:
+        self._poll = select.poll()
         for seat in self._supervisor.seats:
-            poll.register(seat.fd, select.POLLIN)
+            self._poll.register(seat.fd, select.POLLIN)
         self._seat_of = {seat.fd: seat for seat in self._supervisor.seats}
-        return poll
+
+    @property
+    def slab(self) -> Slab:
+        """The block all rows live in."""
+        assert self._slab is not None
+        return self._slab
 
     @property
     def restarts(self) -> list[str]:
@@ -104,14 +128,17 @@ class ProcessPool:
 
     @property
     def worker_pids(self) -> list[int]:
-        """The workers' process ids now."""
-        return [seat.process.pid for seat in self._supervisor.seats]
+        """The workers' process ids now; none once closed."""
+        return [seat.process.pid for seat in self._supervisor.seats if seat.process is not None]
 
-    def reset(self) -> None:
-        """Begin episode 0 in every slot."""
-        self._drain()
+    def reset(self, seed: int | None = None, *, onward: bool = False) -> None:
+        """Begin episode 0 in every slot (``onward``: the episode after the present one); ``seed`` is a new run seed."""
+        self._settle()
+        if seed is not None:
+            self.seed = seed
         journal = self.groups.journal
-        journal.episode[:] = journal.length[:] = 0
+        journal.episode[:] = journal.episode + 1 if onward else 0
+        journal.length[:] = 0
         self._bring_back()
 
     def observations(self, group: int = 0) -> Mapping[str, Array]:
@@ -120,42 +147,74 @@ class ProcessPool:
 
     def send(self, actions: Any, group: int = 0) -> None:
         """Write the actions, ring each worker's bell, return at once."""
+        self._check_open()
         self.groups.note_actions(actions, group)
-        self._steps_sent[group] += 1
-        bell = BELL.pack(group)
+        bell = self._bells[group]
         for seat in self._owners[group]:
-            self._pending[seat.orders.worker][group] = self._steps_sent[group]
-            try:
-                os.write(seat.fd, bell)
-            except OSError:
-                pass  # it is dead; recv finds out, names it and brings it back
+            self._pending[seat.orders.worker].add(group)
+            self._ring(seat, bell)
+
+    def _ring(self, seat: Seat, bells: bytes) -> None:
+        try:
+            os.write(seat.fd, bells)
+        except OSError:
+            pass  # it is dead; recv finds out, names it and brings it back
 
     def recv(self, group: int = 0) -> StepRows:
         """Wait until every slot of the group has taken its step; dead workers are brought back meanwhile."""
-        pending = self._pending
+        self._check_open()
+        self.groups.expect(group)
         for seat in self._owners[group]:
-            while group in pending[seat.orders.worker]:
+            pending = self._pending[seat.orders.worker]
+            while group in pending:
                 self._wait()
-        self.groups.note_ends(group)
-        return self.groups.rows(group)
+        self._answered.pop(group, None)
+        return self.groups.finish(group)
+
+    def send_to(self, slots: Slots | Iterable[int], actions: Any) -> None:
+        """First come: hand one action to each of ``slots`` and return at once; needs ``n_groups == n_envs``."""
+        self._check_open()
+        self._check_first_come()
+        slots = np.asarray(slots, np.int64)
+        self.groups.note_actions_of(slots, actions)
+        for slot in slots:
+            seat = self._owners[slot][0]
+            self._pending[seat.orders.worker].add(int(slot))
+            self._ring(seat, self._bells[slot])
+
+    def recv_first(self, k: int) -> tuple[Slots, StepRows]:
+        """First come: wait until k slots have taken their steps; return which, and copies of their rows.
+
+        Which slots come first depends on the clock: what is learnt from them is not the same twice.
+        """
+        self._check_open()
+        self._check_first_come()
+        asked = sum(self.groups.under_way)
+        if not 1 <= k <= asked:
+            raise PoolError(f"k is {k}, wanted 1 to the number of slots under way ({asked})")
+        while len(self._answered) < k:
+            self._wait()
+        slots = np.fromiter(self._answered, np.int64, k)
+        for slot in slots:
+            del self._answered[int(slot)]
+        return slots, self.groups.finish_slots(slots)
+
+    def _check_first_come(self) -> None:
+        if not self._first_come:
+            raise SettingsError(f"first come needs n_groups == n_envs, got {self.n_groups} and {self.n_envs}")
+
+    def _check_open(self) -> None:
+        if self._closed:
+            raise PoolError("the pool is closed")
 
     def _wait(self) -> None:
         """Take what any worker says next, or find out why none does."""
-        since, beats = time.monotonic(), self.slab.arrays["beats"].copy()
-        while True:
-            events = self._poll.poll(500)
-            for fd, _ in events:
-                self._hear(self._seat_of[fd], fd)
-            if events:
-                return
-            for seat in self._supervisor.seats:
-                if not seat.process.is_alive():
-                    return self._recover(seat)
-            now_beats = self.slab.arrays["beats"]
-            if (now_beats != beats).any():
-                beats, since = now_beats.copy(), time.monotonic()
-            elif time.monotonic() - since > self._step_deadline_s:
-                return self._recover_hung()
+        events = self._poll.poll(min(GLANCE_S, self._step_deadline_s / 4) * 1000)
+        for fd, _ in events:
+            self._hear(self._seat_of[fd], fd)
+        now = time.monotonic()
+        if not events or now - self._felt_s > GLANCE_S:
+            self._feel_pulses(now)
 
     def _hear(self, seat: Seat, fd: int) -> None:
         try:
@@ -165,56 +224,90 @@ class ProcessPool:
         if not said:
             return self._recover(seat)
         for (group,) in BELL.iter_unpack(said):
-            self._pending[seat.orders.worker].pop(group, None)
-            self._supervisor.answered(seat)
+            self._pending[seat.orders.worker].discard(group)
+            seat.batches += 1
+            if self._first_come:
+                self._answered[group] = None
 
-    def _recover_hung(self) -> None:
+    def _feel_pulses(self, now: float) -> None:
+        """Bring back each worker that is gone, or that has a step to take and has not moved since the deadline."""
+        was_absent, self._felt_s = now - self._felt_s > ABSENCE_S, now
+        beats = self.slab.arrays["beats"]
         for seat in self._supervisor.seats:
-            if self._pending[seat.orders.worker]:
-                self._recover(seat, hung=True)
+            worker = seat.orders.worker
+            pulse, count = self._pulses[worker], int(beats[worker])
+            if not seat.process.is_alive():
+                self._recover(seat)
+            elif not self._pending[worker]:
+                self._pulses[worker] = None
+            elif was_absent or pulse is None or pulse[0] != count:
+                self._pulses[worker] = (count, now)
+            elif now - pulse[1] > self._step_deadline_s:
+                self._recover(seat, self._step_deadline_s)
 
-    def _recover(self, seat: Seat, hung: bool = False) -> None:
+    def _recover(self, seat: Seat, hung_s: float | None = None) -> None:
+        worker = seat.orders.worker
         try:
-            self._supervisor.recover(seat, dict(self._pending[seat.orders.worker]), hung)
-        except PoolError:
+            self._supervisor.recover(seat, sorted(self._pending[worker]), hung_s)
+        except ParcadeError:
             self.close()
             raise
-        self._poll = self._new_poll()
+        self._pulses[worker] = None
+        self._listen()
 
-    def _drain(self) -> None:
-        for group in range(self.n_groups):
-            if any(group in pending for pending in self._pending):
-                self.recv(group)
+    def _settle(self) -> None:
+        """Wait for the steps under way and forget them."""
+        self._check_open()
+        for pending in self._pending:
+            while pending:
+                self._wait()
+        self._answered.clear()
+        self.groups.under_way = [False] * self.n_groups
 
     def dump(self) -> dict[str, Array]:
         """Return the journal; no step may be under way."""
-        if any(self._pending):
+        if any(self.groups.under_way):
             raise PoolError("a pool can be dumped only between recv and send")
-        return self.groups.journal.dump()
+        return {"run_seed": np.array([self.seed], np.int64), **self.groups.journal.dump()}
 
     def load(self, arrays: dict[str, Array]) -> None:
         """Replay every slot to where ``dump`` found it."""
-        self._drain()
+        self._settle()
         self.groups.journal.load(arrays)
+        if "run_seed" in arrays:
+            self.seed = int(arrays["run_seed"][0])
         self._bring_back()
 
     def _bring_back(self) -> None:
         try:
-            self._supervisor.begin_all(self.groups.journal.starts())
-        except PoolError:
+            self._supervisor.begin_all(self.seed)
+        except ParcadeError:
             self.close()
             raise
-        self._poll = self._new_poll()
+        self._listen()
         self.groups.note_starts()
 
     def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of one slot's env (what="call"), or get or set an attribute; no step may be under way."""
-        self._drain()
+        """Call a method of one slot's env (what="call"), get or set an attribute, or ask for a wrapper ("wrapped").
+
+        What was set is set again in a worker that had to be restarted; what a method changed is not.
+        """
+        self._check_open()
+        check_call(what, slot, self.n_envs)
         seat = next(seat for seat in self._supervisor.seats if slot in seat.orders.slots)
-        fine, answer = self._supervisor.call(seat, Call(slot, what, name, args, tuple(kwargs.items())))
-        if not fine:
-            raise PoolError(f"{what} {name!r} in slot {slot} failed: {answer}")
-        return answer
+        command = Call(slot, what, name, cloudpickle.dumps((args, kwargs)))
+        for _ in range(2):
+            while self._pending[seat.orders.worker]:
+                self._wait()
+            try:
+                answered = self._supervisor.call(seat, command)
+            except WorkerDiedError as death:  # perhaps long before this call: the second try tells
+                self._recover(seat, death.hung_s)
+                continue
+            if what == "set" and answered[0] == "fine":
+                self._supervisor.attributes.setdefault(slot, {})[name] = cloudpickle.dumps(args[0])
+            return result(slot, what, name, answered)
+        raise PoolError(f"{what} {name!r} in slot {slot} ended its worker: {self.restarts[-1]}")
 
     @property
     def alive(self) -> bool:
@@ -226,7 +319,8 @@ class ProcessPool:
         if not self._closed:
             self._closed = True
             self._supervisor.close()
-            self.slab.close()
+            if self._slab is not None:
+                self._slab.close()
 
     def __enter__(self) -> ProcessPool:
         return self
@@ -243,13 +337,8 @@ def share_slots(n_envs: int, n_workers: int) -> list[range]:
     """
     small, extra = divmod(n_envs, n_workers)
     starts = [worker * small + min(worker, extra) for worker in range(n_workers + 1)]
-    return [range(a, b) for a, b in zip(starts, starts[1:], strict=False)]
+    return [range(a, b) for a, b in pairwise(starts)]
 
 
-def spaces_of(spec: EnvSpec) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return observation space, action space and metric names of an env, made once here and closed again."""
-    env = as_slot_env(make(spec))
-    try:
-        return env.observation_space, env.action_space, env.metric_names
-    finally:
-        env.close()
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

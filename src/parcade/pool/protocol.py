@@ -38,8 +38,8 @@ class Pool(Protocol):
     action_space: spaces.Space[Any]
     metric_names: tuple[str, ...]
 
-    def reset(self) -> None:
-        """Begin episode 0 in every slot."""
+    def reset(self, seed: int | None = None, *, onward: bool = False) -> None:
+        """Begin episode 0 in every slot (``onward``: the episode after the present one); ``seed`` is a new run seed."""
         ...
 
     def observations(self, group: int = 0) -> Mapping[str, Array]:
@@ -60,6 +60,10 @@ class Pool(Protocol):
 
     def load(self, arrays: dict[str, Array]) -> None:
         """Bring every slot to where ``dump`` found it."""
+        ...
+
+    def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of one slot's env (what="call"), get or set an attribute, or ask for a wrapper ("wrapped")."""
         ...
 
     def close(self) -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from parcade.env.make import make
 from parcade.env.slot import SlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import ParcadeError, PoolError
+from parcade.pool.calling import answer, check_call, result
 from parcade.pool.grouping import GroupedRows, check_counts
 from parcade.pool.layout import plan_layout
 from parcade.pool.protocol import Array, StepRows
@@ -21,7 +24,7 @@ class SerialPool:
 
     def __init__(self, spec: EnvSpec, n_envs: int, *, seed: int = 0, n_groups: int = 1) -> None:
         check_counts(n_envs, n_groups)
-        self.spec, self.n_envs, self.n_groups, self.n_workers = spec, n_envs, n_groups, 0
+        self.spec, self.n_envs, self.n_groups, self.n_workers, self.seed = spec, n_envs, n_groups, 0, seed
         self.envs: list[SlotEnv] = []
         self.restarts: list[str] = []
         self.cut_episodes = 0
@@ -42,12 +45,17 @@ class SerialPool:
     @property
     def slab(self) -> Slab:
         """The block all rows live in."""
-        assert self._slab is not None
+        if self._slab is None:
+            raise PoolError("the pool is closed")
         return self._slab
 
-    def reset(self) -> None:
-        """Begin episode 0 in every slot."""
-        self.groups.journal.episode[:] = self.groups.journal.length[:] = 0
+    def reset(self, seed: int | None = None, *, onward: bool = False) -> None:
+        """Begin episode 0 in every slot (``onward``: the episode after the present one); ``seed`` is a new run seed."""
+        if seed is not None:
+            self.seed = seed
+        journal = self.groups.journal
+        journal.episode[:] = journal.episode + 1 if onward else 0
+        journal.length[:] = 0
         self._bring_back()
 
     def observations(self, group: int = 0) -> Mapping[str, Array]:
@@ -60,6 +68,7 @@ class SerialPool:
 
     def recv(self, group: int = 0) -> StepRows:
         """Take the group's steps, slot by slot."""
+        self.groups.expect(group)
         for slot in self.groups.slots[group]:
             try:
                 self._runners[slot].step()
@@ -68,22 +77,33 @@ class SerialPool:
             except Exception as error:
                 step = int(self.slab.arrays["running_length"][slot])
                 raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
-        self.groups.note_ends(group)
-        return self.groups.rows(group)
+        return self.groups.finish(group)
 
     def dump(self) -> dict[str, Array]:
-        """Return the journal."""
-        return self.groups.journal.dump()
+        """Return the journal; no step may be under way."""
+        if any(self.groups.under_way):
+            raise PoolError("a pool can be dumped only between recv and send")
+        return {"run_seed": np.array([self.seed], np.int64), **self.groups.journal.dump()}
 
     def load(self, arrays: dict[str, Array]) -> None:
         """Replay every slot to where ``dump`` found it."""
         self.groups.journal.load(arrays)
+        if "run_seed" in arrays:
+            self.seed = int(arrays["run_seed"][0])
         self._bring_back()
 
     def _bring_back(self) -> None:
-        for slot, (episode, actions) in self.groups.journal.starts().items():
-            self._runners[slot].replay(episode, actions)
+        journal = self.groups.journal
+        self.groups.under_way = [False] * self.n_groups
+        for slot, runner in enumerate(self._runners):
+            runner.run_seed = self.seed
+            runner.replay(int(journal.episode[slot]), journal.actions(slot))
         self.groups.note_starts()
+
+    def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
+        """Call a method of one slot's env (what="call"), get or set an attribute, or ask for a wrapper ("wrapped")."""
+        check_call(what, slot, self.n_envs)
+        return result(slot, what, name, answer(self.envs[slot], what, name, args, kwargs))
 
     def close(self) -> None:
         """Close all envs and the slab."""

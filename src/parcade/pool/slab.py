@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import mmap
 import os
 import secrets
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -23,19 +25,20 @@ class Slab:
 
     def __init__(self, path: Path, layout: SlabLayout, block: mmap.mmap, owner: bool) -> None:
         self.path, self.layout = path, layout
-        self._block, self._owner = block, owner
         self.arrays: dict[str, npt.NDArray[Any]] = {
             place.name: np.ndarray(place.shape, place.dtype, block, place.offset) for place in layout.places
         }
+        # Also runs when the slab is forgotten or the program ends without close().
+        self._remove = weakref.finalize(self, _remove, path, os.getpid()) if owner else None
 
     @classmethod
     def create(cls, layout: SlabLayout) -> Slab:
         """Make a poisoned slab: a row nobody wrote is seen at once."""
         sweep_stale()
-        path = _folder() / f"parcade-{os.getpid()}-{_start_time(os.getpid())}-{secrets.token_hex(4)}.slab"
+        path = _folder() / f"parcade-{os.getpid()}-{_stat(os.getpid())[1]}-{secrets.token_hex(4)}.slab"
         try:
             with open(path, "xb") as file:
-                os.posix_fallocate(file.fileno(), 0, layout.size)  # a full disk shows here, not as SIGBUS later
+                _reserve(file.fileno(), layout.size)
         except OSError as error:
             path.unlink(missing_ok=True)
             raise PoolError(
@@ -69,9 +72,21 @@ class Slab:
     def close(self) -> None:
         """Unlink the file if this process made it; the mapping itself goes with the last array."""
         self.arrays = {}
-        if self._owner:
-            self._owner = False
-            self.path.unlink(missing_ok=True)
+        if self._remove is not None:
+            self._remove()
+
+
+def _remove(path: Path, maker: int) -> None:
+    if os.getpid() == maker:  # a forked worker holds a copy of the slab and must leave the file alone
+        path.unlink(missing_ok=True)
+
+
+def _reserve(fd: int, size: int) -> None:
+    """Give the file its size and its memory: a full disk shows here, not as SIGBUS later."""
+    if hasattr(os, "posix_fallocate"):
+        os.posix_fallocate(fd, 0, size)
+    else:
+        os.ftruncate(fd, size)
 
 
 def _map(path: Path, size: int) -> mmap.mmap:
@@ -84,12 +99,13 @@ def _folder() -> Path:
     return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
 
 
-def _start_time(pid: int) -> str:
-    """Return when a process began, as the kernel counts; tells a process from a later one with the same pid."""
+def _stat(pid: int) -> tuple[str, str]:
+    """Return a process's state and when it began, as the kernel counts; tells it from a later one with its pid."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        return fields[0], fields[19]
     except (OSError, IndexError):
-        return "0"
+        return "?", "0"
 
 
 def sweep_stale() -> list[Path]:
@@ -98,8 +114,9 @@ def sweep_stale() -> list[Path]:
     for path in _folder().glob("parcade-*-*-*.slab"):
         _, pid, started, _ = path.stem.split("-", 3)
         if pid.isdigit() and not _is_alive(int(pid), started):
-            path.unlink(missing_ok=True)
-            removed.append(path)
+            with contextlib.suppress(OSError):  # another user's, or swept by another process just now
+                path.unlink()
+                removed.append(path)
     return removed
 
 
@@ -110,4 +127,5 @@ def _is_alive(pid: int, started: str) -> bool:
         return False
     except PermissionError:
         return True
-    return _start_time(pid) in (started, "0")
+    state, began = _stat(pid)
+    return state != "Z" and began in (started, "0")

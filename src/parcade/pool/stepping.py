@@ -9,6 +9,8 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from parcade.env.slot import SlotEnv, read_leaves
+from parcade.errors import EnvError
+from parcade.pool.lifecycle import IN_RESET
 from parcade.pool.seeding import episode_seed
 from parcade.pool.slab import Slab
 
@@ -19,19 +21,25 @@ class SlotRunner:
     """Steps one env into its row of the slab."""
 
     def __init__(self, env: SlotEnv, slab: Slab, slot: int, worker: int, run_seed: int) -> None:
-        self.env, self.slot, self._run_seed = env, slot, run_seed
-        arrays = slab.arrays
+        self.env, self.slot, self.run_seed = env, slot, run_seed
         self._obs = {leaf: array[slot] for leaf, array in _rows(slab.leaves("obs"))}
         self._final = {leaf: array[slot] for leaf, array in _rows(slab.leaves("final"))}
         self._actions = {leaf: array[slot] for leaf, array in _rows(slab.leaves("action"))}
-        self._reward, self._terminated, self._truncated = arrays["reward"], arrays["terminated"], arrays["truncated"]
-        self._episode_return, self._episode_length = arrays["episode_return"], arrays["episode_length"]
-        self._running_return, self._running_length = arrays["running_return"], arrays["running_length"]
-        self._episode, self._steps_done, self._metrics = arrays["episode"], arrays["steps_done"], arrays["metrics"]
-        self._beats, self._current, self._worker = arrays["beats"], arrays["current_slot"], worker
-        self._simple_action = not isinstance(env.action_space, spaces.Dict | spaces.Tuple)
-        self._discrete = isinstance(env.action_space, spaces.Discrete)
+        # Single numbers go through memoryviews: a third of the cost of an array's item.
+        numbers: dict[str, Any] = {name: array.data for name, array in slab.arrays.items() if array.ndim == 1}
+        self._reward, self._terminated, self._truncated = (
+            numbers["reward"],
+            numbers["terminated"],
+            numbers["truncated"],
+        )
+        self._episode_return, self._episode_length = numbers["episode_return"], numbers["episode_length"]
+        self._running_return, self._running_length = numbers["running_return"], numbers["running_length"]
+        self._episode, self._steps_done = numbers["episode"], numbers["steps_done"]
+        self._beats, self._current, self._worker = numbers["beats"], numbers["current_slot"], worker
+        self._metrics = slab.arrays["metrics"]
+        self._is_discrete = isinstance(env.action_space, spaces.Discrete)
         self._return, self._length = 0.0, 0
+        self.doomed = False  # the next step is cut instead of taken
         self.poisoned: frozenset[tuple[int, int]] = frozenset()  # (slot, episode) that are never begun
 
     def begin(self, episode: int) -> None:
@@ -41,18 +49,22 @@ class SlotRunner:
             episode += 1
         self._current[self._worker] = slot
         self._episode[slot] = episode
-        self._running_length[slot] = -1  # a death from here on is a death in reset
-        self.env.begin(episode_seed(self._run_seed, slot, episode), self._obs)
+        self._running_length[slot] = IN_RESET  # a death from here on is a death in reset
+        self.env.begin(episode_seed(self.run_seed, slot, episode), self._obs)
         self._return, self._length = 0.0, 0
         self._running_return[slot], self._running_length[slot] = 0.0, 0
         self._beats[self._worker] += 1
 
     def step(self) -> None:
         """Take the row's action; an episode that ends is followed by the next one at once."""
+        if self.doomed:
+            self.cut()
+            return
         slot = self.slot
         self._current[self._worker] = slot
         reward, terminated, truncated = self._advance(self._action(self._actions))
-        self._reward[slot], self._terminated[slot], self._truncated[slot] = reward, terminated, truncated
+        self._reward[slot] = reward
+        self._terminated[slot], self._truncated[slot] = 1 if terminated else 0, 1 if truncated else 0
         if terminated or truncated:
             self._finish()
         self._beats[self._worker] += 1
@@ -61,17 +73,30 @@ class SlotRunner:
     def cut(self) -> None:
         """End the episode here without a step: the one that was asked for kills the worker again and again."""
         slot = self.slot
-        self._reward[slot], self._terminated[slot], self._truncated[slot] = 0.0, False, True
+        self._current[self._worker] = slot
+        self.doomed = False
+        self._reward[slot], self._terminated[slot], self._truncated[slot] = 0.0, 0, 1
         self._finish()
+        self._beats[self._worker] += 1
         self._steps_done[slot] += 1
 
-    def replay(self, episode: int, actions: Actions) -> None:
-        """Bring the slot to where ``actions`` lead from the start of ``episode``; only the observation is written."""
+    def replay(self, episode: int, actions: Actions, doomed: bool = False) -> None:
+        """Bring the slot to where ``actions`` lead from the start of ``episode``; only the observation is written.
+
+        ``doomed``: the slot's next step will be cut, because what comes after these actions kills the worker.
+        """
+        self.doomed = doomed
         self.begin(episode)
         steps = len(next(iter(actions.values())))
         for index in range(steps):
-            self._advance(self._action({leaf: array[index] for leaf, array in actions.items()}))
+            action = self._action({leaf: array[index] for leaf, array in actions.items()})
+            _, terminated, truncated = self._advance(action)
             self._beats[self._worker] += 1
+            if (terminated or truncated) and not doomed:
+                raise EnvError(
+                    f"the replay of episode {episode} ended at step {index + 1} of {steps}, but the episode had not; "
+                    "the env is not a function of its seed and actions"
+                )
 
     def _advance(self, action: Any) -> tuple[float, bool, bool]:
         slot = self.slot
@@ -88,13 +113,21 @@ class SlotRunner:
         self._episode_return[slot], self._episode_length[slot] = self._return, self._length
         if self._metrics.shape[1]:
             self._metrics[slot] = self.env.episode_metrics()
-        self.begin(int(self._episode[slot]) + 1)
+        self.begin(self._episode[slot] + 1)
 
     def _action(self, rows: Actions) -> Any:
-        if self._discrete:
+        if self._is_discrete:
             return int(next(iter(rows.values())))
-        value = read_leaves(self.env.action_space, rows)
-        return np.array(value) if self._simple_action else value
+        return _owned(self.env.action_space, read_leaves(self.env.action_space, rows))
+
+
+def _owned(space: spaces.Space[Any], value: Any) -> Any:
+    """Return an action the env may keep: rows of the slab change with the next one."""
+    if isinstance(space, spaces.Dict):
+        return {key: _owned(part, value[key]) for key, part in space.spaces.items()}
+    if isinstance(space, spaces.Tuple):
+        return tuple(_owned(part, value[index]) for index, part in enumerate(space.spaces))
+    return int(value) if isinstance(space, spaces.Discrete) else np.array(value)
 
 
 def _rows(arrays: dict[str, npt.NDArray[Any]]) -> list[tuple[str, npt.NDArray[Any]]]:

@@ -1,59 +1,44 @@
-"""Starts worker processes, notices their deaths, brings their slots back."""
+"""Notices workers' deaths, names them, starts the workers again and brings their slots back."""
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import multiprocessing
-import os
-import pickle
-import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from multiprocessing.connection import Connection
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
-from parcade.errors import EnvError, PoolError
-from parcade.pool.journal import Journal
+import cloudpickle
+
+from parcade import errors
+from parcade.errors import EnvError, PoolError, UserError
+from parcade.pool.grouping import GroupedRows
+from parcade.pool.launching import Launcher, Seat
 from parcade.pool.lifecycle import (
+    BEING_MADE,
+    IN_RESET,
     Answered,
     Cause,
     Died,
     GiveUp,
-    Life,
     Place,
     Restart,
     advance,
     cause_of_exit,
 )
 from parcade.pool.slab import Slab
-from parcade.pool.stepping import Actions
-from parcade.pool.worker import TALK, Finish, Restore, WorkerOrders, run_worker
+from parcade.pool.worker import Call, Finish, Restore, SlotPlan, WorkerOrders
 
 log = logging.getLogger("parcade.pool")
+GLANCE_S = 0.2  # how long a wait lasts before the process is looked at
 
 
-class WorkerDied(Exception):
-    """Inside the pool only: a worker was found dead."""
+class WorkerDiedError(Exception):
+    """Inside the pool only: a worker was found dead, or hung for ``hung_s`` seconds."""
 
-
-@dataclass(slots=True)
-class Seat:
-    """A worker's place in the pool: its orders, its process, its pipes, its record."""
-
-    orders: WorkerOrders
-    life: Life
-    process: Any = None
-    bell: Connection | None = None
-    talk: Connection | None = None
-    told: tuple[str, str, str] | None = None  # the exception the worker reported before it ended
-
-    @property
-    def fd(self) -> int:
-        """The bell's file descriptor."""
-        assert self.bell is not None
-        return self.bell.fileno()
+    def __init__(self, hung_s: float | None = None) -> None:
+        self.hung_s = hung_s
 
 
 class Supervisor:
@@ -62,265 +47,251 @@ class Supervisor:
     def __init__(
         self,
         orders: list[WorkerOrders],
-        slab: Slab,
-        journal: Journal,
         *,
         start_method: str,
         budget: int,
         step_deadline_s: float,
         start_deadline_s: float,
     ) -> None:
-        self.seats = [Seat(order, Life()) for order in orders]
+        self.seats = [Seat(order) for order in orders]
         self.restarts: list[str] = []  # every death in words
         self.cut_episodes = 0
+        self.attributes: dict[int, dict[str, bytes]] = {}  # slot -> what the user set in its env, cloudpickled
         self._poisoned: set[tuple[int, int]] = set()  # (slot, episode) whose reset kills
-        self._slab, self._journal = slab, journal
-        self._context: Any = multiprocessing.get_context(start_method)
-        if start_method == "forkserver":
-            self._context.set_forkserver_preload(["parcade.pool.worker", "parcade.console.gameboy"])
-        self._start_method = start_method
+        self._cuts: dict[tuple[int, int], int] = {}  # (slot, episode) -> the step that kills
+        self._begun = False  # whether the slots' present observations were handed out
+        self._slab: Slab | None = None
+        self._groups: GroupedRows | None = None
+        self._launcher = Launcher(self.seats, start_method, step_deadline_s)
         self._budget = budget
         self._step_deadline_s, self._start_deadline_s = step_deadline_s, start_deadline_s
 
-    def start_all(self) -> None:
-        """Start every worker; an env that cannot be made is an error of the user's, told at once."""
+    def start_all(self) -> tuple[Any, Any, tuple[str, ...]]:
+        """Start every worker; return the observation space, action space and metric names of the env."""
         for seat in self.seats:
-            self._launch(seat)
-        for seat in self.seats:
-            while True:
-                try:
-                    self._await_ready(seat)
-                    break
-                except WorkerDied:
-                    self._bury_and_relaunch(seat)
+            self._launcher.launch(seat)
+        packed = self._until_alive(self.seats[0], "spaces")
+        spaces: tuple[Any, Any, tuple[str, ...]] = cloudpickle.loads(packed)
+        return spaces
 
-    def begin_all(self, starts: dict[int, tuple[int, Actions]]) -> None:
-        """Bring every slot to (episode, after these actions); no step is under way."""
+    def hand_over(self, slab: Slab, groups: GroupedRows) -> None:
+        """Give the workers their slab; on return all envs are made."""
+        self._slab, self._groups = slab, groups
         for seat in self.seats:
-            with contextlib.suppress(WorkerDied):
-                self._command(seat, Restore({s: starts[s] for s in seat.orders.slots}, frozenset(self._poisoned)))
+            seat.orders = replace(seat.orders, slab_path=str(slab.path), layout=slab.layout)
+            with contextlib.suppress(OSError):  # dead already: found out below
+                seat.tell((str(slab.path), slab.layout))
+        for seat in self.seats:
+            self._until_alive(seat, "ready")
+
+    def _until_alive(self, seat: Seat, word: str) -> Any:
+        """Wait for a starting worker. An env that cannot be made is an error of the user's, told at once."""
+        while True:
+            try:
+                return self._await_word(seat, word, self._start_deadline_s)
+            except WorkerDiedError as death:
+                cause, place = self._autopsy(seat, death.hung_s)
+                if cause.kind in ("raised", "memory"):
+                    raise self._as_user_error(seat, cause) from None
+                order = self._decide(seat, cause, place)
+                time.sleep(order.pause_s)
+                self._launcher.launch(seat)
+
+    def _as_user_error(self, seat: Seat, cause: Cause) -> UserError:
+        assert seat.told is not None
+        _, name, text, _ = seat.told
+        known = getattr(errors, name, None)
+        if isinstance(known, type) and issubclass(known, UserError):
+            return known(text)
+        limit = seat.orders.memory_limit_mb
+        hint = f"; its memory limit is {limit} MB" if cause.kind == "memory" and limit else ""
+        return EnvError(f"the env {seat.orders.spec.label!r} cannot be made: it {cause.words}{hint}")
+
+    def begin_all(self, run_seed: int) -> None:
+        """Bring every slot to where the journal says, from any state; no step is under way."""
+        self._begun = False
+        self._cuts.clear()
+        if run_seed != self.seats[0].orders.run_seed:
+            self._poisoned.clear()
+        for seat in self.seats:
+            seat.orders = replace(seat.orders, run_seed=run_seed)
+            with contextlib.suppress(WorkerDiedError):
+                self._command(seat, self._plan(seat)[0])
         for seat in self.seats:
             try:
                 self._await_word(seat, "restored", self._step_deadline_s)
-            except WorkerDied as death:
-                self.recover(seat, {}, hung=death.args[0] == "hung")
+            except WorkerDiedError as death:
+                self.recover(seat, (), death.hung_s)
+        self._begun = True
 
-    def recover(self, seat: Seat, pending: dict[int, int], hung: bool = False) -> None:
-        """Bring a dead (or hung) worker's slots back exactly; ``pending`` maps groups under way to their step count.
+    def recover(self, seat: Seat, pending: Iterable[int], hung_s: float | None = None) -> None:
+        """Bring a dead (or hung) worker's slots back exactly; ``pending`` are the groups it has not answered.
 
         Returns when the worker lives, stands where it stood and works on the pending groups again.
         """
-        cut: list[Place] = []
         while True:
-            order = self._bury(seat, hung)
-            if order.cut is not None:
-                cut.append(order.cut)
+            cause, place = self._autopsy(seat, hung_s)
+            order = self._decide(seat, cause, place)
             time.sleep(order.pause_s)
             try:
-                self._launch(seat)
-                self._await_ready(seat)
-                self._restore(seat, pending, cut)
+                self._launcher.launch(seat)
+                self._await_word(seat, "ready", self._start_deadline_s)
+                restore, unfinished = self._plan(seat)
+                self._command(seat, restore)
+                self._await_word(seat, "restored", self._step_deadline_s)
+                for group in pending:
+                    mine = tuple(slot for slot in unfinished if slot % seat.orders.n_groups == group)
+                    self._command(seat, Finish(group, mine))
                 return
-            except WorkerDied as death:
-                hung = death.args[0] == "hung"
+            except WorkerDiedError as death:
+                hung_s = death.hung_s
 
-    def _restore(self, seat: Seat, pending: dict[int, int], cut: list[Place]) -> None:
-        """Replay each slot to the last step whose row is complete, then ask for the steps under way."""
-        journal, arrays = self._journal, self._slab.arrays
-        slots, unfinished = {}, []
+    def _plan(self, seat: Seat) -> tuple[Restore, list[int]]:
+        """Return where each slot goes back to, its last complete row, and which slots have a step to finish."""
+        plans, unfinished = {}, []
         for slot in seat.orders.slots:
-            group = slot % seat.orders.n_groups
-            episode, steps = int(journal.episode[slot]), int(journal.length[slot])
-            if group in pending and int(arrays["steps_done"][slot]) < pending[group]:
+            plans[slot], has_step = self._plan_slot(slot, slot % seat.orders.n_groups)
+            if has_step:
                 unfinished.append(slot)
+        attributes = {slot: self.attributes[slot] for slot in plans if slot in self.attributes}
+        return Restore(seat.orders.run_seed, plans, frozenset(self._poisoned), attributes), unfinished
+
+    def _plan_slot(self, slot: int, group: int) -> tuple[SlotPlan, bool]:
+        assert self._groups is not None
+        assert self._slab is not None
+        journal, arrays = self._groups.journal, self._slab.arrays
+        episode, steps = int(journal.episode[slot]), int(journal.length[slot])
+        unfinished, was_seen = False, self._begun
+        if self._groups.under_way[group]:
+            if int(arrays["steps_done"][slot]) < self._groups.steps_sent[group]:
+                unfinished = True
                 steps -= 1
-            elif group in pending and (arrays["terminated"][slot] or arrays["truncated"][slot]):
-                # Its step is complete and ended the episode; nobody has seen it yet.
-                episode, steps = int(arrays["episode"][slot]), 0
-            slots[slot] = (episode, journal.actions(slot, steps))
-        for place in cut:
-            if place.step < 0:
-                self._poisoned.add((place.slot, place.episode))
-        self._command(seat, Restore(slots, frozenset(self._poisoned)))
-        self._await_word(seat, "restored", self._step_deadline_s)
-        for group in pending:
-            mine = tuple(slot for slot in unfinished if slot % seat.orders.n_groups == group)
-            last_words = {place.slot: place.episode for place in cut if place.step >= 0}
-            doomed = tuple(slot for slot in mine if last_words.get(slot) == slots[slot][0])
-            self._command(seat, Finish(group, mine, doomed))
-
-    def answered(self, seat: Seat) -> None:
-        """Note that the worker finished a batch."""
-        seat.life, _ = advance(seat.life, Answered(), self._budget)
-
-    def _launch(self, seat: Seat) -> None:
-        bell, worker_bell = self._context.Pipe()
-        talk, worker_talk = self._context.Pipe()
-        inherited: tuple[int, ...] = ()
-        if self._start_method == "fork":
-            ours = [c for s in self.seats if s is not seat for c in (s.bell, s.talk) if c is not None and not c.closed]
-            inherited = tuple(c.fileno() for c in (*ours, bell, talk))
-        orders = replace(seat.orders, inherited_fds=inherited)
-        name = f"parcade-worker-{seat.orders.worker}"
-        process = self._context.Process(
-            target=run_worker, args=(orders, worker_bell, worker_talk), name=name, daemon=True
-        )
-        try:
-            with _main_module_hidden():
-                process.start()
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
-            raise EnvError(f"the env cannot be sent to a worker: {error}; build it inside a factory function") from None
-        except OSError as error:
-            raise PoolError(f"worker {seat.orders.worker} cannot be started: {error.strerror}") from None
-        worker_bell.close()
-        worker_talk.close()
-        seat.process, seat.bell, seat.talk, seat.told = process, bell, talk, None
+            elif arrays["terminated"][slot] or arrays["truncated"][slot]:
+                # Its step is complete and ended the episode; recv has not handed it out yet.
+                episode, steps, was_seen = int(arrays["episode"][slot]), 0, False
+        if (slot, episode) in self._poisoned:  # its reset worked once and kills now: the episode cannot be brought back
+            return SlotPlan(episode, journal.actions(slot, 0), doomed=was_seen), unfinished
+        if (slot, episode) in self._cuts:
+            steps = min(steps, self._cuts[slot, episode])
+            return SlotPlan(episode, journal.actions(slot, steps), doomed=True), unfinished
+        return SlotPlan(episode, journal.actions(slot, steps)), unfinished
 
     def _command(self, seat: Seat, command: Any) -> None:
-        assert seat.talk is not None
         try:
-            seat.talk.send(command)
-            os.write(seat.fd, TALK)
+            seat.command(command)
+        except BlockingIOError:
+            raise WorkerDiedError(self._step_deadline_s) from None
         except OSError:
-            raise WorkerDied("died") from None
+            raise WorkerDiedError from None
 
-    def call(self, seat: Seat, command: Any) -> Any:
-        """Send a command to an idle worker and return its answer."""
+    def call(self, seat: Seat, command: Call) -> tuple[str, Any]:
+        """Send a call to an idle worker and return its answer."""
         self._command(seat, command)
-        return self._await_word(seat, None, self._step_deadline_s)
+        answered: tuple[str, Any] = cloudpickle.loads(self._await_word(seat, "answer", self._step_deadline_s))
+        return answered
 
-    def _await_ready(self, seat: Seat) -> None:
-        self._await_word(seat, "ready", self._start_deadline_s)
-
-    def _await_word(self, seat: Seat, word: str | None, deadline_s: float) -> Any:
-        """Wait for an answer as long as the worker's heart beats."""
-        assert seat.talk is not None
-        beats = self._slab.arrays["beats"]
-        last, since = int(beats[seat.orders.worker]), time.monotonic()
+    def _await_word(self, seat: Seat, word: str, deadline_s: float) -> Any:
+        """Wait for an answer as long as the worker's heart beats; return what came with it."""
+        last, since = self._beats(seat), time.monotonic()
         while True:
-            if seat.talk.poll(0.2):
+            if seat.has_word(GLANCE_S):
                 try:
-                    answer = seat.talk.recv()
+                    said, payload = seat.hear()
+                except BlockingIOError:
+                    raise WorkerDiedError(self._step_deadline_s) from None
                 except (EOFError, OSError):
-                    raise WorkerDied("died") from None
-                if word is None or answer == word:
-                    return answer
-                _keep_told(seat, answer)
-                raise WorkerDied("died")
-            now_beats = int(beats[seat.orders.worker])
-            if now_beats != last:
-                last, since = now_beats, time.monotonic()
-            elif not seat.process.is_alive() and not seat.talk.poll(0):
-                raise WorkerDied("died")
+                    raise WorkerDiedError from None
+                if said == "raised":
+                    seat.told = payload
+                    raise WorkerDiedError
+                if said == word:
+                    return payload
+                continue
+            beats = self._beats(seat)
+            if beats != last:
+                last, since = beats, time.monotonic()
+            elif not seat.process.is_alive() and not seat.has_word(0):
+                raise WorkerDiedError
             elif time.monotonic() - since > deadline_s:
-                raise WorkerDied("hung")
+                raise WorkerDiedError(deadline_s)
 
-    def _bury_and_relaunch(self, seat: Seat) -> None:
-        """A worker died before its first step: no run depends on it yet, so tell the user's own error at once."""
-        cause, place = self._autopsy(seat, hung=False)
-        if cause.kind == "raised":
-            where = f" in slot {place.slot}" if place else ""
-            raise EnvError(f"the env {seat.orders.spec.label!r} cannot be made{where}: {cause.words}")
-        self._decide(seat, cause, place)
-        self._launch(seat)
-
-    def _bury(self, seat: Seat, hung: bool) -> Restart:
-        cause, place = self._autopsy(seat, hung)
-        return self._decide(seat, cause, place)
+    def _beats(self, seat: Seat) -> int:
+        return 0 if self._slab is None else int(self._slab.arrays["beats"][seat.orders.worker])
 
     def _decide(self, seat: Seat, cause: Cause, place: Place | None) -> Restart:
-        pid = seat.process.pid
+        if seat.batches:
+            seat.life, _ = advance(seat.life, Answered(seat.batches), self._budget)
+            seat.batches = 0
         seat.life, order = advance(seat.life, Died(cause, place), self._budget)
-        words = self._words(seat, pid, cause, place)
+        words = self._words(seat, cause, place)
         if isinstance(order, GiveUp):
-            raise PoolError(f"{words}; it died {seat.life.strikes} times in a row, more than {self._budget} restarts")
+            deaths = "died once" if seat.life.strikes == 1 else f"died {seat.life.strikes} times in a row"
+            raise PoolError(f"{words}; it {deaths}, and {self._budget} restarts are allowed")
         assert isinstance(order, Restart)
-        used = f"restored exactly ({seat.life.strikes} of {self._budget} restarts used)"
         if order.cut is not None:
-            self.cut_episodes += 1
-            used = "the same step killed it before, so the episode is truncated there"
-        words += f"; {used}"
+            self._cut(order.cut)
+            words += "; the same step killed it before, so the episode is truncated there"
+        else:
+            words += f"; restored exactly ({seat.life.strikes} of {self._budget} restarts used)"
         self.restarts.append(words)
         log.warning("%s", words)
         return order
 
-    def _words(self, seat: Seat, pid: int, cause: Cause, place: Place | None) -> str:
+    def _cut(self, place: Place) -> None:
+        episode = (place.slot, place.episode)
+        if episode not in self._cuts and episode not in self._poisoned:
+            self.cut_episodes += 1
+        if place.step == IN_RESET:
+            self._poisoned.add(episode)
+        else:
+            self._cuts[episode] = min(place.step, self._cuts.get(episode, place.step))
+
+    def _words(self, seat: Seat, cause: Cause, place: Place | None) -> str:
         slots = seat.orders.slots
         where = ""
         if place is not None:
-            step = "its reset" if place.step < 0 else f"step {place.step}"
+            step = "its reset" if place.step == IN_RESET else f"step {place.step}"
             where = f" in slot {place.slot} at {step} of episode {place.episode} of {seat.orders.spec.label!r}"
+            if place.step == BEING_MADE:
+                where = f" while the env {seat.orders.spec.label!r} of slot {place.slot} was being made"
+        pid = seat.process.pid
         return f"worker {seat.orders.worker} (slots {slots.start}-{slots.stop - 1}, pid {pid}) {cause.words}{where}"
 
-    def _autopsy(self, seat: Seat, hung: bool) -> tuple[Cause, Place | None]:
+    def _autopsy(self, seat: Seat, hung_s: float | None) -> tuple[Cause, Place | None]:
         """Make sure the process is gone; return why it died and in which slot."""
-        message = _read_told(seat)
-        if hung:
-            seat.process.kill()
-        seat.process.join(5.0)
-        if seat.process.is_alive():
-            seat.process.kill()
-            seat.process.join(5.0)
-        exit_code = seat.process.exitcode
-        for pipe in (seat.bell, seat.talk):
-            if pipe is not None:
-                pipe.close()
-        slot = int(self._slab.arrays["current_slot"][seat.orders.worker])
-        place = None
-        if slot >= 0:
-            arrays = self._slab.arrays
-            place = Place(slot, int(arrays["episode"][slot]), int(arrays["running_length"][slot]))
-        if hung:
-            return Cause("hang", f"did not move for {self._step_deadline_s:g} s and was killed", True), place
-        if message is not None:
-            name, text, trace = message
+        exit_code = seat.bury(kill_now=hung_s is not None)
+        place = self._last_place(seat)
+        if hung_s is not None:
+            return Cause("hang", f"did not move for {hung_s:g} s and was killed", True), place
+        if seat.told is not None:
+            kind, name, text, trace = seat.told
             log.debug("%s", trace)
-            kind = "memory" if name == "MemoryError" else "raised"
             return Cause(kind, f"raised {name}: {text}" if text else f"raised {name}"), place
         return cause_of_exit(exit_code), place
+
+    def _last_place(self, seat: Seat) -> Place | None:
+        if self._slab is None:
+            return None
+        arrays, worker = self._slab.arrays, seat.orders.worker
+        slot = int(arrays["current_slot"][worker])
+        arrays["current_slot"][worker] = -1  # the next life may end before it can say where it is
+        return None if slot < 0 else Place(slot, int(arrays["episode"][slot]), int(arrays["running_length"][slot]))
 
     def close(self, deadline_s: float = 5.0) -> None:
         """End all workers: ask by closing the bell, then kill."""
         for seat in self.seats:
-            for pipe in (seat.bell, seat.talk):
-                if pipe is not None:
-                    pipe.close()
+            seat.hang_up()
         until = time.monotonic() + deadline_s
         for seat in self.seats:
             if seat.process is not None:
                 seat.process.join(max(0.0, until - time.monotonic()))
-                if seat.process.is_alive():
-                    seat.process.kill()
-                    seat.process.join(5.0)
-                seat.process.close()
+        late = [seat for seat in self.seats if seat.process is not None and seat.process.is_alive()]
+        for seat in late:
+            seat.process.kill()
+        until = time.monotonic() + deadline_s
+        for seat in self.seats:
+            if seat.process is not None:
+                seat.process.join(max(0.0, until - time.monotonic()))
+                with contextlib.suppress(ValueError):  # the kernel itself holds it; nothing more can be done
+                    seat.process.close()
                 seat.process = None
-
-
-def _read_told(seat: Seat) -> tuple[str, str, str] | None:
-    """Return the exception a worker reported before it ended, if any."""
-    with contextlib.suppress(EOFError, OSError):
-        while seat.told is None and seat.talk is not None and seat.talk.poll(0.1):
-            _keep_told(seat, seat.talk.recv())
-    return seat.told
-
-
-def _keep_told(seat: Seat, answer: Any) -> None:
-    if isinstance(answer, tuple) and len(answer) == 3:
-        seat.told = answer
-
-
-@contextlib.contextmanager
-def _main_module_hidden() -> Iterator[None]:
-    """Keep workers from running the user's script again: envs travel by value, so they never need it.
-
-    Without this, spawn and forkserver import ``__main__`` in every worker, and a script without the
-    ``if __name__ == "__main__"`` guard starts itself over and over.
-    """
-    main = sys.modules["__main__"]
-    kept = {name: main.__dict__[name] for name in ("__file__", "__spec__") if name in main.__dict__}
-    main.__dict__.pop("__file__", None)
-    main.__spec__ = None
-    try:
-        yield
-    finally:
-        main.__dict__.update(kept)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import os
 import select
 import signal
@@ -10,17 +12,20 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
+import cloudpickle  # type: ignore[import-untyped]
 import cv2
 
 from parcade.env.make import make
-from parcade.env.slot import as_slot_env
+from parcade.env.slot import SlotEnv, as_slot_env, leaves
 from parcade.env.spec import EnvSpec
+from parcade.errors import EnvError
+from parcade.pool.calling import answer, apply_call
 from parcade.pool.layout import SlabLayout
+from parcade.pool.lifecycle import BEING_MADE
 from parcade.pool.slab import Slab
 from parcade.pool.stepping import Actions, SlotRunner
 
@@ -38,69 +43,68 @@ class WorkerOrders:
     n_groups: int
     spec: EnvSpec
     run_seed: int
-    slab_path: str
-    layout: SlabLayout
     trainer_pid: int
-    memory_limit_mb: int | None
-    inherited_fds: tuple[int, ...]  # with fork: the trainer's ends of every pipe, which must be closed here
+    memory_limit_mb: int | None = None
+    slab_path: str | None = None  # None: the slab waits for the first worker to tell the env's spaces
+    layout: SlabLayout | None = None
+    inherited_fds: tuple[int, ...] = ()  # with fork: the trainer's ends of every pipe, which must be closed here
+    dies_with_parent: bool = False  # the parent process lasts as long as the trainer does
+
+
+@dataclass(frozen=True, slots=True)
+class SlotPlan:
+    """Where a slot is brought: into an episode, after these actions; ``doomed``: its next step is cut."""
+
+    episode: int
+    actions: Actions
+    doomed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Restore:
-    """Bring slots back: slot -> (episode, its actions so far); ``poisoned`` episodes are never begun."""
+    """Bring slots back; ``poisoned`` episodes are never begun, ``attributes`` of the user's are set again."""
 
-    slots: dict[int, tuple[int, Actions]]
+    run_seed: int
+    slots: dict[int, SlotPlan]
     poisoned: frozenset[tuple[int, int]]
+    attributes: dict[int, dict[str, bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Take the step under way in these slots of a group only; ``cut`` ends the episode of some instead."""
+    """Take the step under way in these slots of a group only, then ring for the group."""
 
     group: int
     slots: tuple[int, ...]
-    cut: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Call a method of one slot's env, or get or set an attribute, and answer with the result."""
+    """Reach one slot's env (see ``calling``) and answer with the result; arguments are cloudpickled."""
 
     slot: int
-    what: str  # "call", "get" or "set"
+    what: str
     name: str
-    args: tuple[Any, ...] = ()
-    kwargs: tuple[tuple[str, Any], ...] = ()
+    arguments: bytes
 
 
-def run_worker(orders: WorkerOrders, bell: Connection, talk: Connection) -> None:
+class TrainerGoneError(Exception):
+    """The other end of a pipe is closed."""
+
+
+def run_worker(packed: bytes, bell: Connection, talk: Connection) -> None:
     """Serve until the trainer closes the bell; an exception is told over ``talk`` and ends the process."""
-    for fd in orders.inherited_fds:
-        try:
-            os.close(fd)
-        except OSError:
-            pass
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's to handle
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    cv2.setNumThreads(1)  # a worker has one core to itself
-    _watch_trainer(orders.trainer_pid)
-    _limit_memory(orders.memory_limit_mb)
-    slab = Slab.attach(orders.slab_path, orders.layout)
-    current = slab.arrays["current_slot"]
-    current[orders.worker] = -1
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was held back while this process started
     runners: dict[int, SlotRunner] = {}
     try:
-        for slot in orders.slots:
-            current[orders.worker] = slot
-            slab.arrays["running_length"][slot] = -1  # a death before the first step is a death in reset
-            env = as_slot_env(make(orders.spec))
-            runners[slot] = SlotRunner(env, slab, slot, orders.worker, orders.run_seed)
-            slab.arrays["beats"][orders.worker] += 1
-        current[orders.worker] = -1
-        talk.send("ready")
-        _serve(orders, runners, bell, talk, lambda: current.__setitem__(orders.worker, -1))
-    except (EOFError, BrokenPipeError, ConnectionResetError):
-        pass  # the trainer has gone
+        orders: WorkerOrders = cloudpickle.loads(packed)
+        _settle(orders)
+        idle = _make_runners(orders, runners, talk)
+        _say(talk, "ready")
+        _serve(orders, runners, bell, talk, idle)
+    except TrainerGoneError:
+        pass
     except BaseException as error:
         _tell(talk, error)
         os._exit(EXIT_AFTER_RAISE)
@@ -108,63 +112,128 @@ def run_worker(orders: WorkerOrders, bell: Connection, talk: Connection) -> None
         runner.env.close()
 
 
+def _settle(orders: WorkerOrders) -> None:
+    """Let go of what belongs to others, and make sure this process ends with the trainer."""
+    for fd in orders.inherited_fds:
+        with contextlib.suppress(OSError):
+            os.close(fd)
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    cv2.setNumThreads(1)  # a worker has one core to itself
+    if orders.dies_with_parent:
+        _die_with_parent(orders.trainer_pid)
+    _watch_trainer(orders.trainer_pid)
+    _limit_memory(orders.memory_limit_mb)
+
+
+def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Connection) -> memoryview:
+    """Make every slot's env; return the slab's field in which this worker says where it is."""
+    first, path, layout = None, orders.slab_path, orders.layout
+    if path is None or layout is None:
+        first = as_slot_env(make(orders.spec))
+        _say(talk, "spaces", cloudpickle.dumps((first.observation_space, first.action_space, first.metric_names)))
+        path, layout = _hear(talk)
+    slab = Slab.attach(path, layout)
+    current, beats = slab.arrays["current_slot"].data, slab.arrays["beats"].data
+    for slot in orders.slots:
+        current[orders.worker] = slot
+        slab.arrays["running_length"][slot] = BEING_MADE
+        env, first = first or as_slot_env(make(orders.spec)), None
+        _check_spaces(env, slab)
+        runners[slot] = SlotRunner(env, slab, slot, orders.worker, orders.run_seed)
+        beats[orders.worker] += 1
+    current[orders.worker] = -1
+    return current
+
+
+def _check_spaces(env: SlotEnv, slab: Slab) -> None:
+    for prefix, space in (("obs", env.observation_space), ("action", env.action_space)):
+        wanted = {leaf: (array.shape[1:], array.dtype) for leaf, array in slab.leaves(prefix).items()}
+        if leaves(space) != wanted:
+            word = "observation" if prefix == "obs" else "action"
+            raise EnvError(f"its {word} space {space} is not that of slot 0; all envs of a pool must have the same")
+
+
 def _serve(
-    orders: WorkerOrders,
-    runners: dict[int, SlotRunner],
-    bell: Connection,
-    talk: Connection,
-    idle: Callable[[], None],
+    orders: WorkerOrders, runners: dict[int, SlotRunner], bell: Connection, talk: Connection, current: memoryview
 ) -> None:
     groups = [
-        [runners[slot] for slot in orders.slots if slot % orders.n_groups == g] for g in range(orders.n_groups)
+        [runners[slot].step for slot in orders.slots if slot % orders.n_groups == g] for g in range(orders.n_groups)
     ]
-    fd, read, write = bell.fileno(), os.read, os.write
+    fd, worker = bell.fileno(), orders.worker
     while True:
-        message = read(fd, BELL.size)
+        try:
+            message = os.read(fd, BELL.size)
+        except OSError:
+            message = b""
         if not message:
-            return
+            raise TrainerGoneError
         if message == TALK:
-            _obey(talk.recv(), runners, bell, talk)
+            message = _obey(_hear(talk), runners, talk)
         else:
-            for runner in groups[BELL.unpack(message)[0]]:
-                runner.step()
-            write(fd, message)
-        idle()
+            for step in groups[BELL.unpack(message)[0]]:
+                step()
+        current[worker] = -1
+        if message:
+            _ring(fd, message)
 
 
-def _obey(command: Any, runners: dict[int, SlotRunner], bell: Connection, talk: Connection) -> None:
-    if isinstance(command, Restore):
-        for slot, (episode, actions) in command.slots.items():
-            runners[slot].poisoned = command.poisoned
-            runners[slot].replay(episode, actions)
-        talk.send("restored")
-    elif isinstance(command, Finish):
+def _obey(command: Any, runners: dict[int, SlotRunner], talk: Connection) -> bytes:
+    """Carry out a command; return what the bell has to say about it."""
+    if isinstance(command, Finish):
         for slot in command.slots:
-            if slot in command.cut:
-                runners[slot].cut()
-            else:
-                runners[slot].step()
-        os.write(bell.fileno(), BELL.pack(command.group))
+            runners[slot].step()
+        return BELL.pack(command.group)
+    if isinstance(command, Restore):
+        for slot, plan in command.slots.items():
+            runner = runners[slot]
+            runner.run_seed, runner.poisoned = command.run_seed, command.poisoned
+            for name, value in command.attributes.get(slot, {}).items():
+                apply_call(runner.env, "set", name, (cloudpickle.loads(value),), {})
+            runner.replay(plan.episode, plan.actions, plan.doomed)
+        _say(talk, "restored")
     elif isinstance(command, Call):
-        talk.send(_call(getattr(runners[command.slot].env, "env", runners[command.slot].env), command))
+        _say(talk, "answer", _answer_packed(runners[command.slot].env, command))
+    return b""
 
 
-def _call(env: Any, command: Call) -> tuple[bool, Any]:
-    """Return (True, result) or (False, words): a fault in a user's method must not end the worker."""
+def _answer_packed(env: SlotEnv, command: Call) -> bytes:
+    args, kwargs = cloudpickle.loads(command.arguments)
+    answered = answer(env, command.what, command.name, args, kwargs)
     try:
-        if command.what == "set":
-            setattr(env.unwrapped if hasattr(env, "unwrapped") else env, command.name, command.args[0])
-            return True, None
-        target = env.get_wrapper_attr(command.name) if hasattr(env, "get_wrapper_attr") else getattr(env, command.name)
-        return True, target if command.what == "get" else target(*command.args, **dict(command.kwargs))
+        return bytes(cloudpickle.dumps(answered))
     except Exception as error:
-        return False, f"{type(error).__name__}: {error}"
+        words = f"its result, a {type(answered[1]).__name__}, cannot be sent back ({error})"
+        return bytes(cloudpickle.dumps(("failed", words)))
+
+
+def _hear(talk: Connection) -> Any:
+    try:
+        return talk.recv()
+    except (EOFError, OSError):
+        raise TrainerGoneError from None
+
+
+def _say(talk: Connection, word: str, payload: Any = None) -> None:
+    try:
+        talk.send((word, payload))
+    except OSError:
+        raise TrainerGoneError from None
+
+
+def _ring(fd: int, message: bytes) -> None:
+    try:
+        os.write(fd, message)
+    except OSError:
+        raise TrainerGoneError from None
 
 
 def _tell(talk: Connection, error: BaseException) -> None:
+    """Say why this process ends."""
     try:
-        talk.send((type(error).__name__, str(error), traceback.format_exc()))
-    except (OSError, ValueError):
+        is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+        kind = "memory" if is_memory else "raised"
+        talk.send(("raised", (kind, type(error).__name__, str(error), traceback.format_exc())))
+    except Exception:
         traceback.print_exc(file=sys.stderr)
 
 
@@ -175,6 +244,20 @@ def _limit_memory(limit_mb: int | None) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (limit_mb << 20, limit_mb << 20))
 
 
+def _die_with_parent(trainer_pid: int) -> None:
+    """Have the kernel kill this process with its parent: reaches one that is stopped, or stuck in C code."""
+    if sys.platform != "linux":
+        return
+    with contextlib.suppress(Exception):
+        import ctypes
+
+        if os.getppid() != trainer_pid:  # the fork server, which lasts as long as anyone holds this descriptor
+            from multiprocessing import forkserver
+
+            os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
+        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
+
+
 def _watch_trainer(pid: int) -> None:
     """End this process when the trainer ends, even while an emulator spins for ever."""
 
@@ -182,7 +265,7 @@ def _watch_trainer(pid: int) -> None:
         try:
             descriptor = os.pidfd_open(pid)
             select.select([descriptor], [], [])
-        except (AttributeError, OSError):
+        except (AttributeError, OSError, ValueError):
             while True:  # no pidfd here (macOS, old kernels)
                 try:
                     os.kill(pid, 0)

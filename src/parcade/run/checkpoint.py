@@ -84,7 +84,7 @@ def _to_tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
 
 def _flatten_optimiser(state: dict[str, Any]) -> Arrays:
     """Adam keeps tensors per parameter; settings such as the learning rate come from the run's own settings."""
-    flat = {}
+    flat: Arrays = {}
     for index, values in state["state"].items():
         flat |= _to_arrays({f"{index}.{name}": value for name, value in values.items()})
     return flat

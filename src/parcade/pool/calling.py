@@ -1,0 +1,67 @@
+"""Methods and attributes of one slot's env, reached from outside a step; the same in both pools."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium as gym
+
+from parcade.env.slot import CopyingSlotEnv, SlotEnv
+from parcade.errors import PoolError, SettingsError
+
+WHATS = ("call", "get", "value", "set", "wrapped")  # value: what a method of no arguments returns, or an attribute
+
+
+def apply_call(slot_env: SlotEnv, what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Do ``what`` with the env: call method ``name``, get or set attribute ``name``, or say if a wrapper is on it."""
+    env: Any = slot_env.env if isinstance(slot_env, CopyingSlotEnv) else slot_env
+    if what == "wrapped":
+        return _is_wrapped(env, args[0])
+    if what == "set":
+        env.set_wrapper_attr(name, args[0])
+        return None
+    found = env.get_wrapper_attr(name)
+    is_call = what == "call" or (what == "value" and callable(found))
+    return found(*args, **kwargs) if is_call else found
+
+
+def has_attribute(slot_env: SlotEnv, name: str) -> bool:
+    """Return whether the env or one of its wrappers has an attribute."""
+    env: Any = slot_env.env if isinstance(slot_env, CopyingSlotEnv) else slot_env
+    return bool(env.has_wrapper_attr(name))
+
+
+def _is_wrapped(env: Any, wrapper: type) -> bool:
+    while isinstance(env, gym.Wrapper):
+        if isinstance(env, wrapper):
+            return True
+        env = env.env
+    return False
+
+
+def answer(slot_env: SlotEnv, what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+    """Return ("fine", result), ("missing", words) or ("failed", words): a fault of the user's ends no worker."""
+    try:
+        if what in ("call", "get", "value") and not has_attribute(slot_env, name):
+            return "missing", f"the env has no attribute {name!r}"
+        return "fine", apply_call(slot_env, what, name, args, kwargs)
+    except Exception as error:
+        return "failed", f"{type(error).__name__}: {error}"
+
+
+def result(slot: int, what: str, name: str, answered: tuple[str, Any]) -> Any:
+    """Return the result of an answer, or raise: AttributeError for what is missing, PoolError for what failed."""
+    how, value = answered
+    if how == "missing":
+        raise AttributeError(f"{value} (slot {slot})")
+    if how == "failed":
+        raise PoolError(f"{what} {name!r} in slot {slot} failed: {value}")
+    return value
+
+
+def check_call(what: str, slot: int, n_envs: int) -> None:
+    """Refuse what no pool can do."""
+    if what not in WHATS:
+        raise SettingsError(f"what is {what!r}, wanted one of {', '.join(WHATS)}")
+    if not 0 <= slot < n_envs:
+        raise SettingsError(f"slot is {slot}, wanted 0 to {n_envs - 1}")

@@ -1,0 +1,195 @@
+"""Worker processes as the trainer holds them: started, talked to, buried."""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import pickle
+import signal
+import socket
+import struct
+import sys
+import threading
+import weakref
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+import cloudpickle
+
+from parcade.errors import EnvError, PoolError
+from parcade.pool.lifecycle import Life
+from parcade.pool.worker import TALK, WorkerOrders, run_worker
+
+_OPEN_ENDS: weakref.WeakSet[Connection] = weakref.WeakSet()  # the trainer's ends of all pools' pipes
+BURIAL_S = 5.0
+
+
+@dataclass(slots=True)
+class Seat:
+    """A worker's place in the pool: its orders, its process, its pipes, its record."""
+
+    orders: WorkerOrders
+    life: Life = field(default_factory=Life)
+    batches: int = 0  # answered since the last event of its life
+    process: Any = None
+    bell: Connection | None = None
+    talk: Connection | None = None
+    told: tuple[str, str, str, str] | None = None  # kind, name, text and trace of what the worker raised
+
+    @property
+    def fd(self) -> int:
+        """The bell's file descriptor."""
+        assert self.bell is not None
+        return self.bell.fileno()
+
+    def tell(self, message: Any) -> None:
+        """Send something the worker waits for."""
+        assert self.talk is not None
+        self.talk.send(message)
+
+    def command(self, command: Any) -> None:
+        """Send a command and ring, so that the worker looks for it."""
+        self.tell(command)
+        os.write(self.fd, TALK)
+
+    def has_word(self, timeout_s: float) -> bool:
+        """Wait for the worker to say something (or to close its pipe)."""
+        assert self.talk is not None
+        return self.talk.poll(timeout_s)
+
+    def hear(self) -> tuple[str, Any]:
+        """Return a word of the worker's and what came with it."""
+        assert self.talk is not None
+        said: tuple[str, Any] = self.talk.recv()
+        return said
+
+    def bury(self, kill_now: bool) -> int | None:
+        """Make sure the process is gone, take its last words, close its pipes; return its exit code."""
+        if kill_now:
+            self.process.kill()
+        self._take_last_words()
+        self.process.join(BURIAL_S)
+        if self.process.is_alive():
+            self.process.kill()
+            self.process.join(BURIAL_S)
+        self.hang_up()
+        code: int | None = self.process.exitcode
+        return code
+
+    def _take_last_words(self) -> None:
+        with contextlib.suppress(EOFError, OSError):
+            while self.told is None and self.talk is not None and self.has_word(0.1):
+                said, payload = self.hear()
+                if said == "raised":
+                    self.told = payload
+
+    def hang_up(self) -> None:
+        """Close the pipes: a worker that lives ends by itself."""
+        for pipe in (self.bell, self.talk):
+            if pipe is not None:
+                pipe.close()
+
+
+class Launcher:
+    """Starts the processes of one pool's seats."""
+
+    def __init__(self, seats: list[Seat], start_method: str, patience_s: float) -> None:
+        self._seats, self._start_method, self._patience_s = seats, start_method, patience_s
+        self._context: Any = multiprocessing.get_context(start_method)
+        if start_method == "forkserver":
+            self._context.set_forkserver_preload(["parcade.pool.worker", "parcade.console.gameboy"])
+
+    def launch(self, seat: Seat) -> None:
+        """Start the seat's process with fresh pipes."""
+        packed = self._pack(seat.orders)
+        ends: list[Connection] = []
+        try:
+            ends += self._context.Pipe()
+            ends += self._context.Pipe()
+            bell, worker_bell, talk, worker_talk = ends
+            if self._start_method == "fork":
+                inherited = tuple(end.fileno() for end in (*_OPEN_ENDS, bell, talk) if not end.closed)
+                packed = self._pack(replace(seat.orders, inherited_fds=inherited))
+            _bound_waits(talk, self._patience_s)
+            process = self._context.Process(
+                target=run_worker,
+                args=(packed, worker_bell, worker_talk),
+                name=f"parcade-worker-{seat.orders.worker}",
+                daemon=True,
+            )
+            with _interrupts_held(), _main_module_hidden():
+                process.start()
+        except OSError as error:
+            for end in ends:
+                end.close()
+            raise PoolError(
+                f"worker {seat.orders.worker} cannot be started: {error.strerror}; use fewer workers"
+            ) from None
+        worker_bell.close()
+        worker_talk.close()
+        _OPEN_ENDS.update((bell, talk))
+        if seat.process is not None:
+            with contextlib.suppress(ValueError):  # the kernel still holds it
+                seat.process.close()
+        seat.process, seat.bell, seat.talk, seat.told = process, bell, talk, None
+
+    def _pack(self, orders: WorkerOrders) -> bytes:
+        # A thread's end counts as its process's death for the kernel, so only the main thread may be relied on.
+        lasting = self._start_method == "forkserver" or threading.current_thread() is threading.main_thread()
+        orders = replace(orders, dies_with_parent=lasting)
+        try:
+            return bytes(cloudpickle.dumps(orders))
+        except (pickle.PicklingError, AttributeError, TypeError) as error:
+            raise EnvError(
+                f"the env {orders.spec.label!r} cannot be sent to workers because of {_culprit(orders)} ({error}); "
+                "build such objects inside a factory function"
+            ) from None
+
+
+def _culprit(orders: WorkerOrders) -> str:
+    """Return which of the env's arguments cannot be pickled."""
+    for field_name in ("env_kwargs", "game_options"):
+        for key, value in getattr(orders.spec, field_name).items():
+            try:
+                cloudpickle.dumps(value)
+            except Exception:
+                return f"{field_name}[{key!r}], a {type(value).__name__}"
+    return "one of its settings"
+
+
+def _bound_waits(pipe: Connection, seconds: float) -> None:
+    """Bound every read and write of a pipe: a stopped worker must not stop the trainer with it."""
+    limit = struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6) or 1)
+    with socket.socket(fileno=os.dup(pipe.fileno())) as pair:
+        pair.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+        pair.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+
+
+@contextlib.contextmanager
+def _interrupts_held() -> Iterator[None]:
+    """Hold Ctrl-C back from a process until it has chosen to ignore it."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _main_module_hidden() -> Iterator[None]:
+    """Keep workers from running the user's script again: envs travel by value, so they never need it.
+
+    Without this, spawn and forkserver import ``__main__`` in every worker, and a script without the
+    ``if __name__ == "__main__"`` guard starts itself over and over.
+    """
+    main = sys.modules["__main__"]
+    kept: dict[str, Any] = {name: main.__dict__[name] for name in ("__file__", "__spec__") if name in main.__dict__}
+    main.__dict__.pop("__file__", None)
+    main.__spec__ = None
+    try:
+        yield
+    finally:
+        main.__dict__.update(kept)

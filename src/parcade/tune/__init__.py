@@ -1,0 +1,1 @@
+"""Measures: speed against the machine's limit and against peers, soundness under fire."""

@@ -1,0 +1,167 @@
+"""The limit: bare processes that do nothing but step consoles. No pipe per step, no observation, no reward."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from parcade.env.make import make
+from parcade.env.slot import as_slot_env, leaves
+from parcade.env.spec import EnvSpec
+from parcade.errors import RunError
+
+HEADSTART_S = 0.02  # orders reach every process before the moment at which all begin
+STEPS_PER_LOOK = 16  # how often a bare process looks at the clock
+ANSWER_DEADLINE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedEpisode:
+    """A real episode under random actions: replaying it costs an emulator the same work."""
+
+    seed: int
+    actions: tuple[int, ...]
+
+
+def record_episodes(spec: EnvSpec, n_episodes: int, seed: int = 0, max_steps: int = 20_000) -> list[RecordedEpisode]:
+    """Play episodes with random actions in the env itself, so that the limit starts and ends them where it would."""
+    env = as_slot_env(make(spec))
+    rows = {name: np.zeros(shape, dtype) for name, (shape, dtype) in leaves(env.observation_space).items()}
+    rng, episodes, total = np.random.default_rng([seed]), [], 0
+    n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
+    try:
+        for episode in range(n_episodes):
+            env.begin(episode, rows)
+            actions, ended = [], False
+            while not ended and total < max_steps:
+                actions.append(int(rng.integers(n_actions)))
+                _, terminated, truncated = env.advance(actions[-1], rows)
+                ended, total = terminated or truncated, total + 1
+            episodes.append(RecordedEpisode(episode, tuple(actions)))
+            if total >= max_steps:
+                break
+    finally:
+        env.close()
+    return episodes
+
+
+class BareProcesses:
+    """One process per core, each with one console; ``turn`` returns their steps per second together."""
+
+    def __init__(self, spec: EnvSpec, episodes: list[RecordedEpisode], n_processes: int | None = None) -> None:
+        self._pipes: list[Connection] = []
+        self._processes: list[Any] = []
+        self.draw = True
+        context = multiprocessing.get_context("spawn")
+        try:
+            for number in range(n_processes or os.cpu_count() or 1):
+                ours, theirs = context.Pipe()
+                turned = episodes[number % len(episodes) :] + episodes[: number % len(episodes)]
+                process = context.Process(target=_serve, args=(spec, turned, theirs), daemon=True)
+                process.start()
+                theirs.close()
+                self._pipes.append(ours)
+                self._processes.append(process)
+            for pipe in self._pipes:
+                self._hear(pipe)
+        except BaseException:
+            self.close()
+            raise
+
+    def variant(self, draw: bool) -> BareVariant:
+        """Return a contestant that draws the last frame of each step, or nothing at all."""
+        return BareVariant(self, draw)
+
+    def turn(self, seconds: float, draw: bool) -> float:
+        """Let all processes step at the same time; return the sum of their rates."""
+        begin_at = time.monotonic() + HEADSTART_S
+        for pipe in self._pipes:
+            pipe.send((begin_at, seconds, draw))
+        return sum(self._hear(pipe) for pipe in self._pipes)
+
+    def _hear(self, pipe: Connection) -> float:
+        try:
+            if pipe.poll(ANSWER_DEADLINE_S):
+                return float(pipe.recv())
+            raise RunError(f"a bare process did not answer within {ANSWER_DEADLINE_S:g} s")
+        except (EOFError, OSError):
+            raise RunError("a bare process ended before it was measured") from None
+
+    def close(self) -> None:
+        """End all processes."""
+        for pipe in self._pipes:
+            pipe.close()
+        for process in self._processes:
+            process.join(5.0)
+            if process.is_alive():
+                process.kill()
+                process.join(5.0)
+        self._pipes, self._processes = [], []
+
+
+class BareVariant:
+    """The bare processes with or without drawing, as a contestant."""
+
+    def __init__(self, processes: BareProcesses, draw: bool) -> None:
+        self._processes, self._draw = processes, draw
+
+    def turn(self, seconds: float) -> float:
+        """Step for ``seconds``."""
+        return self._processes.turn(seconds, self._draw)
+
+    def close(self) -> None:
+        """Close the processes of all variants."""
+        self._processes.close()
+
+
+def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], pipe: Connection) -> None:
+    env: Any = make(spec.with_(observation="features"))
+    steps = _play(env, episodes)
+    next(steps)
+    steps.send(True)  # the game is booted before the first turn
+    pipe.send(0.0)
+    try:
+        while True:
+            begin_at, seconds, draw = pipe.recv()
+            time.sleep(max(0.0, begin_at - time.monotonic()))
+            pipe.send(_rate(steps, seconds, draw))
+    except (EOFError, OSError):
+        env.close()
+
+
+def _rate(steps: Any, seconds: float, draw: bool) -> float:
+    count, send, started = 0, steps.send, time.perf_counter()
+    while True:
+        send(draw)
+        count += STEPS_PER_LOOK
+        elapsed = time.perf_counter() - started
+        if elapsed >= seconds:
+            return count / elapsed
+
+
+def _play(env: Any, episodes: list[RecordedEpisode]) -> Iterator[None]:
+    """Replay the episodes for ever; each ``send(draw)`` takes ``STEPS_PER_LOOK`` steps."""
+    from parcade.console.base import button_mask
+
+    console, game, skip = env.console, env.game, env.frame_skip
+    masks = [button_mask(console.buttons, *action.buttons) for action in game.actions]
+    start_state = None if game.restarts_itself else console.save()
+    advance, taken = console.advance, 0
+    draw = yield
+    while True:
+        for episode in episodes:
+            if start_state is not None:
+                console.load(start_state)
+            game.start(console, episode.seed)
+            for action in episode.actions:
+                advance(masks[action], skip, draw)
+                taken += 1
+                if taken % STEPS_PER_LOOK == 0:
+                    draw = yield

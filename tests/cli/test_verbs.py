@@ -1,0 +1,211 @@
+"""The verbs do what they say, as a user would call them."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from parcade.cli.main import VERBS, main
+
+QUICK = ["--n-envs", "4", "--n-steps", "32", "--final-eval-episodes", "2", "--max-steps", "40", "--no-video"]
+
+
+@pytest.fixture(autouse=True)
+def _in_an_empty_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def last_json(capsys):
+    return json.loads(capsys.readouterr().out.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("trained")
+    command = [sys.executable, "-m", "parcade.cli.main", "train", "--timesteps", "512", "--json", *QUICK]
+    command.remove("--no-video")
+    answer = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    return folder, json.loads(answer.stdout.splitlines()[-1]), answer.stderr
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_teaches(verb, capsys):
+    with pytest.raises(SystemExit) as leave:
+        main([verb, "--help"])
+    assert leave.value.code == 0
+    text = capsys.readouterr().out
+    assert f"parcade {verb}" in text
+    assert "--json" in text
+
+
+def test_train_ends_with_the_promised_json(trained):
+    _, result, _ = trained
+    promised = "run_dir env_steps episodes seconds steps_per_s episodes_per_s return_mean success_rate".split()
+    assert set(promised) <= set(result)
+    assert result["env_steps"] == 512
+    assert result["episodes"] == 12
+
+
+def test_train_shows_progress_and_a_summary(trained):
+    _, _, shown = trained
+    for word in ("steps/s", "episode", "return", "success", "mean return", "report.html"):
+        assert word in shown
+
+
+def test_the_run_folder_is_complete(trained):
+    folder, result, _ = trained
+    run = folder / result["run_dir"]
+    assert re.fullmatch(r"results/lantern/\d{8}-\d{6}", result["run_dir"])
+    for name in ("config.json", "manifest.json", "metrics.jsonl", "summary.json", "report.html", "logs/train.log"):
+        assert (run / name).stat().st_size > 0, name
+    for name in ("models/best_model.zip", "models/final_model.zip", "videos/final.mp4"):
+        assert (run / name).stat().st_size > 1000, name
+    assert sorted(p.name for p in (run / "monitor").iterdir()) == [f"env_{i}.csv" for i in range(4)]
+    assert list((run / "logs").glob("events.out.tfevents.*"))
+    assert list((run / "checkpoints").glob("step_*.ckpt"))
+    rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    assert [row["update"] for row in rows] == [1, 2, 3, 4]
+    manifest = json.loads((run / "manifest.json").read_text())
+    assert manifest["packages"]["torch"]
+    assert len(manifest["rom_sha1"]) == 40
+
+
+def test_tensorboard_holds_a_curve_per_slot(trained):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    folder, result, _ = trained
+    board = EventAccumulator(str(folder / result["run_dir"] / "logs"))
+    board.Reload()
+    tags = set(board.Tags()["scalars"])
+    wanted = {"rollout/ep_rew_mean", "rollout/ep_len_mean", "train/policy_loss", "time/steps_per_s", "game/coins"}
+    assert wanted | {f"rollout/ep_rew_mean_env_{i}" for i in range(4)} <= tags
+
+
+def test_eval_of_a_model(trained, capsys):
+    folder, result, _ = trained
+    model = str(folder / result["model"])
+    assert main(["eval", "--model", model, "--episodes", "3", "--json", "--list"]) == 0
+    first = last_json(capsys)
+    assert {"return_mean", "return_std", "length_mean", "success_rate", "episodes"} <= set(first)
+    assert first["episodes"] == len(first["episode_list"]) == 3
+    assert main(["eval", "--model", model, "--episodes", "3", "--json", "--list"]) == 0
+    assert last_json(capsys)["episode_list"] == first["episode_list"]
+
+
+def test_eval_writes_a_video(trained, capsys):
+    folder, result, _ = trained
+    assert main(["eval", "--model", str(folder / result["model"]), "--episodes", "1", "--video", "out.mp4"]) == 0
+    assert Path("out.mp4").stat().st_size > 1000
+    assert "success" in capsys.readouterr().out
+
+
+def test_eval_of_chance(capsys):
+    assert main(["eval", "--random", "--episodes", "2", "--max-steps", "30", "--json"]) == 0
+    assert last_json(capsys)["length_mean"] == 30
+
+
+def test_a_config_trains_and_its_own_config_repeats_it(capsys):
+    Path("mine.yaml").write_text(
+        "game: lantern\nseed: 7\nn_envs: 2\nn_steps: 16\ntotal_timesteps: 64\nmax_steps: 20\n"
+        "final_eval_episodes: 0\nrun_name: mine\nlog_root: here\nsave_freq: 0\neval_freq: 0\n"
+    )
+    assert main(["train", "--config", "mine.yaml", "--json", "--n-epochs", "2"]) == 0
+    first = Path(last_json(capsys)["run_dir"])
+    assert first.parts[:2] == ("here", "mine")
+    config = json.loads((first / "config.json").read_text())
+    assert (config["seed"], config["n_epochs"]) == (7, 2)
+    assert main(["train", "--config", str(first / "config.json"), "--json"]) == 0
+    second = Path(last_json(capsys)["run_dir"])
+    assert without_times(first) == without_times(second)
+
+
+def without_times(run):
+    rows = [json.loads(line) for line in (Path(run) / "metrics.jsonl").read_text().splitlines()]
+    for row in rows:
+        del row["time"]
+    return rows
+
+
+def test_same_seed_same_metrics_whatever_the_workers(capsys):
+    runs = []
+    for workers in ("0", "2", "3"):
+        assert main(["train", "--timesteps", "512", "--json", "--seed", "3", "--n-workers", workers, *QUICK]) == 0
+        runs.append(without_times(last_json(capsys)["run_dir"]))
+    assert runs[0] == runs[1] == runs[2]
+    assert main(["train", "--timesteps", "512", "--json", "--seed", "4", *QUICK]) == 0
+    assert without_times(last_json(capsys)["run_dir"]) != runs[0]
+
+
+def test_any_gymnasium_env(capsys):
+    flags = ["--n-envs", "2", "--n-steps", "16", "--final-eval-episodes", "1", "--eval-freq", "64"]
+    assert main(["train", "--env-id", "CartPole-v1", "--timesteps", "128", "--json", *flags]) == 0
+    result = last_json(capsys)
+    assert result["success_rate"] is None
+    rows = without_times(result["run_dir"])
+    assert {"mean_reward", "std_reward", "mean_length", "std_length"} <= set(rows[1]["eval"])
+
+
+def test_num_episodes_ends_a_run(capsys):
+    assert main(["train", "--timesteps", "1M", "--num-episodes", "5", "--json", *QUICK]) == 0
+    assert 5 <= last_json(capsys)["episodes"] <= 12
+
+
+def test_games_and_doctor(capsys):
+    assert main(["games", "--json"]) == 0
+    games = {game["name"]: game for game in last_json(capsys)["games"]}
+    assert games["lantern"]["built_in"]
+    assert not games["pokemon-red"]["built_in"]
+    assert main(["games"]) == 0
+    assert "links-awakening" in capsys.readouterr().out
+    assert main(["doctor", "--json"]) == 0
+    found = {finding["what"]: finding["state"] for finding in last_json(capsys)["findings"]}
+    assert found["lantern"] == found["torch"] == "ok"
+    assert {"cores", "memory", "open files", "racing"} <= set(found)
+
+
+def test_ctrl_c_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path):
+    command = [sys.executable, "-m", "parcade.cli.main", "train", "--timesteps", "50M", "--n-envs", "4", "--json"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+    )
+    try:
+        deadline = time.monotonic() + 60
+        metrics = []
+        while not metrics or not metrics[0].stat().st_size:
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            metrics = list(tmp_path.glob("results/lantern/*/metrics.jsonl"))
+            time.sleep(0.1)
+        os.killpg(process.pid, signal.SIGINT)
+        out, shown = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130, shown
+    result = json.loads(out.splitlines()[-1])
+    assert result["interrupted"] is True
+    run = tmp_path / result["run_dir"]
+    assert list((run / "checkpoints").glob("step_*.ckpt"))
+    assert (run / "summary.json").exists()
+    assert "parcade resume" in shown
+    assert not list(Path("/dev/shm").glob(f"parcade-{process.pid}-*"))
+    assert not workers_of(process.pid)
+
+
+def workers_of(session):
+    """Return processes of the session that are still there (the session's id is its first process's pid)."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[3]) == session and fields[0] != "Z":
+            found.append(stat.parent.name)
+    return found
