@@ -43,7 +43,7 @@ $(VENV)/.dev: $(VENV)/.core
 	@touch $@
 
 $(VENV)/.apt-test:
-	$(APT) sdcc gcc-arm-none-eabi binutils-arm-none-eabi libmgba0.10 xvfb tmux
+	$(APT) sdcc gcc-arm-none-eabi binutils-arm-none-eabi libmgba0.10 xvfb xdotool tmux
 	@mkdir -p $(VENV) && touch $@
 
 train: $(VENV)/.core  ## train the built-in game before your eyes (TRAIN_STEPS, TRAIN_ENVS, … change it)

@@ -5,9 +5,9 @@
   parcade inspect --rom mygame.gb --script find.txt
   echo "new" | parcade inspect --rom mygame.gb
 
-The game stands still between commands. `new`, then play, then `changed`, `unchanged`, `increased`, `decreased` or
-`equals N` until few addresses are left; `watch` names them; `save FILE` writes a memory map that a game of your own
-loads. docs/add-a-game.md walks through it.
+The game stands still between commands; Ctrl-C stops a long one, Ctrl-D leaves. `new`, then play, then `changed`,
+`unchanged`, `increased`, `decreased` or `equals N` until few addresses are left; `watch` names them; `save FILE` writes
+a memory map that a game of your own loads. docs/add-a-game.md walks through it.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def _converse(session: Session, lines: Iterator[str], echo: bool) -> tuple[int, 
         except KeyboardInterrupt:
             if echo:
                 raise
-            answer = "stopped"
+            answer = "\nstopped"  # below the terminal's ^C
         if answer:
             print(answer, flush=True)
         if session.over:
@@ -119,10 +119,14 @@ def _typed() -> Iterator[str]:
         pass
     while True:
         try:
-            yield input(PROMPT)
+            line = input(PROMPT)
+        except KeyboardInterrupt:  # as in every shell: a new line; Ctrl-D leaves
+            print()
+            continue
         except EOFError:
             print()
             return
+        yield line
 
 
 def _read(script: str | None) -> Iterator[str]:

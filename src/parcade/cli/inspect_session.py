@@ -19,6 +19,7 @@ from parcade.game.memory_map import Field, MemoryMap
 LISTED = 20  # candidates that `list` shows unless told
 PRESS_FRAMES = 6  # `press` holds for so long, then lets go for as long
 VIEW_FRAMES = 6  # a live view is shown again after so many frames
+PATIENT_FRAMES = 60  # the longest the console runs on end: Ctrl-C is heard in between
 LARGEST_MOVE = 1_000_000  # frames of one command; more is a typing error
 _KIND = re.compile(r"(u8|i8|u16be|u16|i16|u24be|u32|i32|bcd|bytes)(?:x(\d+))?|bit([0-7])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -212,14 +213,16 @@ class Session:
         total, before = sum(frames for _, frames in moves), self._seen
         show = self._show if self._view is not None else None
         left = total
-        for held, frames in moves:
-            for part in _parts(frames, VIEW_FRAMES if show else frames):
-                left -= part
-                self.console.advance(held, part, draw=left == 0)
-                if show:
-                    show(self._look(), part)
-        if show:
-            show([], 0)
+        try:
+            for held, frames in moves:
+                for part in _parts(frames, VIEW_FRAMES if show else PATIENT_FRAMES):
+                    left -= part
+                    self.console.advance(held, part, draw=left == 0)
+                    if show:
+                        show(self._look(), part)
+        finally:  # Ctrl-C ends a long move, not the session
+            if show:
+                show([], 0)
         self.frames += total
         self._seen = before  # the answer marks what the whole move changed
         watched = "".join(f" {name}={self._value(field)}" for name, field in self.watched.items())

@@ -59,14 +59,15 @@ def run(arguments: argparse.Namespace) -> int:
         console.load(states[0])
     height, width, _ = console.screen_shape
     size = (width * arguments.scale, height * arguments.scale)
-    pygame.display.init()
     try:
+        pygame.display.init()
         window = pygame.display.set_mode(size)
     except pygame.error as error:
         raise UserError(
             f"no window can be opened here ({error}); play on a machine with a display, or use `parcade eval --video`"
         ) from None
-    pygame.display.set_caption(f"{game.title} – Parcade")
+    pygame.display.set_caption(f"{game.title} - Parcade")
+    print("arrows move, X is A, Z is B, Enter is START, R restarts, Escape leaves", file=sys.stderr, flush=True)
     keys = [tuple(pygame.key.key_code(key) for key in KEYS[name]) for name in console.buttons]
     frames = _loop(pygame, window, size, console, keys, arguments.frames, lambda: game.start(console, settings.seed))
     if arguments.screenshot:

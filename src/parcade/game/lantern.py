@@ -90,11 +90,11 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         "step": -0.004,
     }
     max_steps = 600
-    training = {"n_envs": 32, "n_steps": 128, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 1_000_000}
+    training = {"n_envs": 32, "n_steps": 128, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 300_000}
     feature_names = (
         *("x", "y", "x_in_cell", "y_in_cell", "down", "up", "left", "right", "hearts", "invulnerable", "sword", "key"),
         *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in _DOOR_FACTS),
-        *("goal", "goal_dx", "goal_dy"),
+        *("goal", "goal_dx", "goal_dy", "way_up", "way_down", "way_left", "way_right"),
         *(f"{thing}_{fact}" for thing in ("key", "chest", "lantern") for fact in ("here", "dx", "dy")),
         *(f"foe{i}_{fact}" for i in range(3) for fact in ("here", "dx", "dy", "chases", "flies")),
         *(f"solid_{row}_{column}" for row in range(_PATCH) for column in range(_PATCH)),
@@ -174,7 +174,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         ]
         values += _door_features(state.room, block, x, y)
         goal = next_goal(state)
-        values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64] if goal else [0.0, 0.0, 0.0]
+        values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64, *_way(state, goal)] if goal else [0.0] * 7
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
         values += _solid_patch(block, (x + 8) >> 4, (y - 8) >> 4)
@@ -293,6 +293,18 @@ def walking_distance(state: LanternState, goal: Goal) -> float:
         for c, r in near
         if 0 <= c < 10 and 0 <= r < 8
     )
+
+
+def _way(state: LanternState, goal: Goal) -> list[float]:
+    """Return for up, down, left and right whether the cell there is nearer to the goal (1) or farther (-1)."""
+    field = _distances(state.block[160:240], goal.cells)
+    column, row = min(state.x + 8 >> 4, 9), min(max(state.y - 8 >> 4, 0), 7)
+    here = field[row * 10 + column]
+    way = []
+    for c, r in ((column, row - 1), (column, row + 1), (column - 1, row), (column + 1, row)):
+        there = field[r * 10 + c] if 0 <= c < 10 and 0 <= r < 8 else 99
+        way.append(1.0 if there < here else -1.0)
+    return way
 
 
 @lru_cache(maxsize=4096)

@@ -6,6 +6,8 @@ import struct
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError, did_you_mean
 from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game
@@ -27,6 +29,7 @@ GOALS = ("first_victory", "town", "badge")
 LOW_HP = 0.5  # a nurse is worth reward below this fraction of the party's HP
 _HEAD = struct.Struct("<4s8B4I4HI4B2H4B2B2x2I192x6B2x32xB4b19xB25s6xH4B")
 _MONSTER = struct.Struct("<2B4H5Bx8s8x")
+_PARTY_HP = struct.Struct("<" + "2x2H26x" * 6)
 _ELEMENT_FACTORS = (  # attacker in rows: plain, leaf, ember, tide, stone; 1 half, 2 normal, 4 double
     *((2, 2, 2, 2, 2), (2, 1, 1, 4, 4), (2, 4, 1, 1, 1), (2, 1, 4, 1, 4), (2, 2, 4, 2, 1)),
 )
@@ -138,8 +141,8 @@ class MeadowState(NamedTuple):
     @property
     def party_hp(self) -> float:
         """HP of the whole party as a fraction, 0 without monsters."""
-        party = [self.monster(slot) for slot in range(self.party_size)]
-        return sum(monster.hp for monster in party) / max(1, sum(monster.max_hp for monster in party))
+        points: tuple[int, ...] = _PARTY_HP.unpack_from(self.block, PARTY)
+        return sum(points[::2]) / max(1, sum(points[1::2]))
 
 
 class Meadow(Game[MeadowState, dict[str, Any]]):
@@ -164,9 +167,9 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         *("maps_seen", "cells_seen", "battles_won", "level", "caught", "blackouts"),
     )
     reward_weights = {
-        "goal": 5.0,
+        "goal": 10.0,
         "new_map": 0.5,
-        "new_cell": 0.01,
+        "new_cell": 0.05,
         "first_monster": 1.0,
         "victory": 1.0,
         "level": 0.5,
@@ -185,7 +188,6 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         *(f"mode_{mode}" for mode in MODES),
         *(f"on_{place}" for place in MAPS),
         *("x", "y", "facing_down", "facing_up", "facing_left", "facing_right", "moving"),
-        *(f"{kind}_{row}_{column}" for kind in _CELL_MASKS for row in range(5) for column in range(5)),
         *("new_down", "new_up", "new_left", "new_right"),
         *("hp", "level", "exp", "burnt", "party_size", "party_hp"),
         *("in_battle", "wild", "trainer", "leader", "commands", "moves", "message", "battle_over"),
@@ -193,6 +195,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         *("foes_left", "own_attack", "own_defense", "foe_attack", "foe_defense"),
         *("move_0", "move_1", "move_2", "move_3"),
         *("in_party", "in_shop", "in_choice", "menu_cursor", "money", "orbs", "potions"),
+        *(f"{kind}_{row}_{column}" for kind in _CELL_MASKS for row in range(5) for column in range(5)),
         *(f"flag_{flag}" for flag in FLAGS),
         *(f"seen_{place}" for place in MAPS),
     )
@@ -220,7 +223,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
     def read(self, memory: Memory) -> MeadowState:
         """Return the state block, decoded."""
         block = bytes(memory.read(BLOCK, BLOCK_SIZE))
-        return MeadowState(*_HEAD.unpack(block), block)
+        return MeadowState._make((*_HEAD.unpack(block), block))
 
     def begin(self, state: MeadowState) -> dict[str, Any]:
         """Return a record in which only the present cell was visited."""
@@ -266,7 +269,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         return state.has(self.goal)
 
     def features(self, state: MeadowState, progress: dict[str, Any], out: Features) -> None:
-        """Write what a player sees: mode, place, the cells around, party, battle, menus, bag and events."""
+        """Write what a player sees: mode, place, party, battle, menus, bag, the cells around and events."""
         values: list[float] = [0.0] * 20
         if 2 <= state.mode <= 9:
             values[state.mode - 2] = 1.0
@@ -274,7 +277,6 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         values += (2 * state.x / max(1, state.map_w - 1) - 1, 2 * state.y / max(1, state.map_h - 1) - 1)
         values += _ONE_OF_FOUR[state.facing & 3]
         values.append(state.moving / 8)
-        values += _cell_features(state.around)
         values += _new_sides(state, progress["cells"])
         own = state.monster(state.slot if state.in_battle else 0)
         values += _party_features(state, own)
@@ -282,8 +284,9 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         submenu = state.submenu
         values += (submenu == 2, submenu == 5, submenu == 6, state.cursor / 5)
         values += (min(state.money, 1000) / 500 - 1, min(state.orbs, 10) / 10, min(state.potions, 10) / 10)
-        values += _event_features(state.flags, state.visited)
-        out[:] = values
+        out[:_N_SCALARS] = values
+        out[_N_SCALARS : _N_SCALARS + _N_CELLS] = _cell_features(state.around)
+        out[_N_SCALARS + _N_CELLS :] = _event_features(state.flags, state.visited)
 
     def metrics(self, progress: dict[str, Any], state: MeadowState) -> dict[str, float]:
         """Success means that the goal was reached; the milestones do not depend on it."""
@@ -304,6 +307,8 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
 
 _ONE_OF_FOUR = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 _NO_BATTLE = (0.0,) * 26
+_N_CELLS = 25 * len(_CELL_MASKS)
+_N_SCALARS = len(Meadow.feature_names) - _N_CELLS - len(FLAGS) - len(MAPS)
 
 
 def game_seed(seed: int) -> int:
@@ -351,14 +356,14 @@ def _party_parts(parts: dict[str, float], before: MeadowState, after: MeadowStat
 
 
 @lru_cache(maxsize=4096)  # there are fewer cells than that in all maps together
-def _cell_features(around: bytes) -> list[float]:
-    return [float(bit) for mask in _CELL_MASKS.values() for bit in around.translate(mask)]
+def _cell_features(around: bytes) -> Features:
+    return np.array([bit for mask in _CELL_MASKS.values() for bit in around.translate(mask)], np.float32)
 
 
 @lru_cache(maxsize=256)
-def _event_features(flags: int, visited: int) -> list[float]:
-    events = [float(flags >> bit & 1) for bit in FLAGS.values()]
-    return events + [float(visited >> place & 1) for place in range(len(MAPS))]
+def _event_features(flags: int, visited: int) -> Features:
+    events = [flags >> bit & 1 for bit in FLAGS.values()]
+    return np.array(events + [visited >> place & 1 for place in range(len(MAPS))], np.float32)
 
 
 def _new_sides(state: MeadowState, cells: list[list[int]]) -> list[bool]:

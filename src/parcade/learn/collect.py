@@ -4,15 +4,29 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from parcade.errors import EnvError
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Array, Episode, Rollout
 from parcade.pool.protocol import Pool, StepRows
+
+# Matrix kernels treat one to three rows by another road than many; from four rows on a row's result does not depend
+# on its neighbours, and the learner finds the very log probabilities that were stored while collecting.
+_FEWEST_ROWS = 4
+
+
+class _Cut(NamedTuple):
+    """An episode cut at step t: where its future is worth what the policy says of its final observation."""
+
+    t: int
+    slot: int
+    final: dict[str, Array]
+    state: Tensor
 
 
 class Collector:
@@ -23,13 +37,34 @@ class Collector:
         self._parts = [slice(group, pool.n_envs, pool.n_groups) for group in range(pool.n_groups)]
         self._slots = [np.arange(pool.n_envs)[part] for part in self._parts]
         self._device = next(policy.parameters()).device
+        self._states, rollout.states = policy.initial_state(pool.n_envs), policy.initial_state(pool.n_envs)
+        self._actions, self._log_probs = rollout.actions.numpy(), rollout.log_probs.numpy()
+
+    def recurrent_state(self) -> Tensor:
+        """Return every slot's memory between two rollouts, (n_envs, state_size)."""
+        return self._states.clone()
+
+    def load_recurrent_state(self, states: Tensor) -> None:
+        """Go back to what ``recurrent_state`` returned."""
+        self._states.copy_(states)
+
+    def state(self) -> dict[str, Tensor]:
+        """Return what a checkpoint needs; empty for a policy without memory."""
+        return {"recurrent": self.recurrent_state()} if self._policy.state_size else {}
+
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to what ``state`` returned."""
+        if self._policy.state_size:
+            self.load_recurrent_state(state["recurrent"])
 
     @torch.inference_mode()
     def collect(self) -> Rollout:
         """Take T steps in every slot; on return the rollout is complete up to the values of final observations."""
         pool, rollout = self._pool, self._rollout
         rollout.episodes, rollout.env_s, rollout.inference_s = [], 0.0, 0.0
-        cut: list[tuple[int, int, dict[str, Array]]] = []
+        rollout.states.copy_(self._states)
+        self._policy.prepare()
+        cut: list[_Cut] = []
         for group, part in enumerate(self._parts):
             self._store_observation(0, part, pool.observations(group))
             self._act_and_send(0, group)
@@ -50,25 +85,44 @@ class Collector:
     def _store_observation(self, t: int, part: slice, rows: Mapping[str, Array]) -> None:
         for name, array in self._rollout.obs.items():
             array[t, part] = rows[name]
+        if self._policy.mask_leaf is not None:
+            self._check_mask(part, rows[self._policy.mask_leaf])
+
+    def _check_mask(self, part: slice, masks: Array) -> None:
+        """Refuse a mask that leaves no choice: what would be learned from it is noise."""
+        possible = self._policy.distribution.possible(masks.reshape(len(masks), -1))
+        if not possible.all():
+            slot = range(self._pool.n_envs)[part][int(np.argmin(possible))]
+            raise EnvError(f"slot {slot} shows an {self._policy.mask_leaf} that allows no action at all")
 
     def _act_and_send(self, t: int, group: int) -> None:
         started = time.perf_counter()
         rollout, part = self._rollout, self._parts[group]
-        params, values = self._infer({name: tensor[t, part] for name, tensor in rollout.obs_tensors.items()})
-        distribution = self._policy.distribution
-        actions = distribution.sample(params, self._noise)
-        rollout.actions[t, part] = actions
-        rollout.log_probs[t, part] = distribution.log_prob(params, actions)
+        observation = {name: tensor[t, part] for name, tensor in rollout.obs_tensors.items()}
+        params, values, after = self._infer(observation, self._states[part])
+        if self._policy.state_size:
+            self._states[part] = after
+        actions, log_probs = self._policy.distribution.draw(params, self._noise)
+        self._actions[t, part] = actions.numpy()
+        self._log_probs[t, part] = log_probs.numpy()
         rollout.values[t, part] = values.numpy()
         rollout.inference_s += time.perf_counter() - started
-        self._pool.send(distribution.to_env(actions), group)
+        self._pool.send(self._policy.distribution.to_env(actions), group)
 
-    def _infer(self, observation: dict[str, Tensor]) -> tuple[Tensor, Tensor]:
+    def _infer(self, observation: Mapping[str, Tensor], states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Run the policy on its device; noise and storage stay on the CPU, so that numbers do not depend on it."""
-        params, values = self._policy({name: tensor.to(self._device) for name, tensor in observation.items()})
-        return params.cpu(), values.cpu()
+        rows = len(states)
+        if rows < _FEWEST_ROWS:
+            observation = {name: _padded(tensor) for name, tensor in observation.items()}
+            states = _padded(states)
+        if self._device.type == "cpu":
+            params, values, after = self._policy.step(observation, states)
+        else:
+            moved = {name: tensor.to(self._device) for name, tensor in observation.items()}
+            params, values, after = (t.cpu() for t in self._policy.step(moved, states.to(self._device)))
+        return (params, values, after) if rows >= _FEWEST_ROWS else (params[:rows], values[:rows], after[:rows])
 
-    def _store_step(self, t: int, group: int, rows: StepRows, cut: list[tuple[int, int, dict[str, Array]]]) -> None:
+    def _store_step(self, t: int, group: int, rows: StepRows, cut: list[_Cut]) -> None:
         rollout, part = self._rollout, self._parts[group]
         rollout.rewards[t, part] = rows.reward
         rollout.terminated[t, part] = rows.terminated
@@ -83,19 +137,26 @@ class Collector:
             total, length = float(rows.episode_return[row]), int(rows.episode_length[row])
             rollout.episodes.append(Episode(slot, t, total, length, terminated, metrics))
             if not terminated:
-                cut.append((t, slot, {name: array[row].copy() for name, array in rows.final.items()}))
+                final = {name: array[row].copy() for name, array in rows.final.items()}
+                cut.append(_Cut(t, slot, final, self._states[slot].clone()))
+            self._states[slot] = 0
 
-    def _value_ends(self, cut: list[tuple[int, int, dict[str, Array]]]) -> None:
+    def _value_ends(self, cut: list[_Cut]) -> None:
         """Value the observations after the last step, and those at which episodes were cut."""
         rollout = self._rollout
         last = {name: tensor[rollout.n_steps] for name, tensor in rollout.obs_tensors.items()}
-        rollout.values[rollout.n_steps] = self._infer(last)[1].numpy()
+        rollout.values[rollout.n_steps] = self._infer(last, self._states)[1].numpy()
         rollout.final_values[:] = 0
         if cut:
             finals: dict[str, Tensor] = {}
             for name, array in rollout.obs.items():
-                stacked: Any = np.stack([final[name] for _, _, final in cut]).astype(array.dtype, copy=False)
+                stacked: Array = np.stack([end.final[name] for end in cut]).astype(array.dtype, copy=False)
                 finals[name] = torch.from_numpy(stacked)
-            values = self._infer(finals)[1].numpy()
-            for (t, slot, _), value in zip(cut, values, strict=True):
-                rollout.final_values[t, slot] = value
+            values = self._infer(finals, torch.stack([end.state for end in cut]))[1].numpy()
+            for end, value in zip(cut, values, strict=True):
+                rollout.final_values[end.t, end.slot] = value
+
+
+def _padded(rows: Tensor) -> Tensor:
+    """Return at least four rows, the last one repeated."""
+    return torch.cat([rows, rows[-1:].expand(_FEWEST_ROWS - len(rows), *rows.shape[1:])])

@@ -1,4 +1,4 @@
-"""What an action is drawn from, for each kind of action space. Parameters come from the policy, noise is handed over."""
+"""What an action is drawn from, for each kind of action space; parameters and noise are handed over."""
 
 from __future__ import annotations
 
@@ -13,12 +13,15 @@ from torch.nn import functional as F
 
 from parcade.errors import EnvError
 
+MASKED = -1e9  # the logit of a forbidden choice: its probability is exactly zero, and its gradient too
+
 
 class Distribution(Protocol):
     """Maths over (batch, n_params) tensors; actions are (batch, *action_shape) of ``action_dtype``."""
 
     n_params: int
     n_free: int  # parameters that do not depend on the state (log standard deviations)
+    n_maskable: int  # logits an action mask stands for; 0 where actions cannot be masked
     action_shape: tuple[int, ...]
     action_dtype: torch.dtype
 
@@ -38,26 +41,61 @@ class Distribution(Protocol):
         """Return the entropy of each row."""
         ...
 
+    def draw(self, params: Tensor, noise: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Return ``sample`` and its ``log_prob``."""
+        ...
+
+    def evaluate(self, params: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return ``log_prob`` and ``entropy``."""
+        ...
+
+    def possible(self, masks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Return for each row of masks whether it leaves an action."""
+        ...
+
     def to_env(self, actions: Tensor) -> Any:
         """Return the actions as the env takes them."""
         ...
 
 
+class _Pairs:
+    """The paired questions, answered one by one."""
+
+    def possible(self, masks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Any mask will do."""
+        return np.ones(len(masks), np.bool_)
+
+    def draw(self: Distribution, params: Tensor, noise: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Return actions and their log probabilities."""
+        actions = self.sample(params, noise)
+        return actions, self.log_prob(params, actions)
+
+    def evaluate(self: Distribution, params: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return log probabilities and entropies."""
+        return self.log_prob(params, actions), self.entropy(params)
+
+
 class Categorical:
-    """One choice of n; masked logits are minus infinity and never drawn."""
+    """One choice of n; a masked one is never drawn."""
 
     n_free = 0
     action_shape: tuple[int, ...] = ()
     action_dtype = torch.int64
 
     def __init__(self, n: int, start: int = 0) -> None:
-        self.n_params, self._start = n, start
+        self.n_params = self.n_maskable = n
+        self._start = start
 
     def sample(self, params: Tensor, noise: torch.Generator) -> Tensor:
-        """Draw by the inverse of the cumulative probabilities: one uniform number a row."""
-        cumulative = torch.softmax(params, -1).cumsum(-1)
-        uniform = torch.rand(len(params), 1, generator=noise) * cumulative[:, -1:]
-        return (cumulative <= uniform).sum(-1).clamp_(max=self.n_params - 1)
+        """Draw one choice a row."""
+        return self.draw(params, noise)[0]
+
+    def draw(self, params: Tensor, noise: torch.Generator) -> tuple[Tensor, Tensor]:
+        """Draw the choice whose log probability plus Gumbel noise is largest: two steps less than a running sum."""
+        log_p = torch.log_softmax(params, -1)
+        waits = torch.empty_like(log_p).exponential_(generator=noise)
+        actions = log_p.sub(waits.log_()).argmax(-1, keepdim=True)
+        return actions.squeeze(-1), log_p.gather(-1, actions).squeeze(-1)
 
     def mode(self, params: Tensor) -> Tensor:
         """Return the largest logit's index."""
@@ -68,28 +106,39 @@ class Categorical:
         return torch.log_softmax(params, -1).gather(-1, actions.unsqueeze(-1)).squeeze(-1)
 
     def entropy(self, params: Tensor) -> Tensor:
-        """Return the entropy; an impossible choice adds nothing."""
+        """Return the entropy; a masked choice adds nothing."""
         log_p = torch.log_softmax(params, -1)
-        return -(log_p.exp() * log_p.clamp(min=torch.finfo(log_p.dtype).min)).sum(-1)
+        return -(log_p.exp() * log_p).sum(-1)
+
+    def evaluate(self, params: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
+        """Return both from one log softmax."""
+        log_p = torch.log_softmax(params, -1)
+        return log_p.gather(-1, actions.unsqueeze(-1)).squeeze(-1), -(log_p.exp() * log_p).sum(-1)
+
+    def possible(self, masks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """One choice must be left."""
+        return np.asarray(masks.any(1))
 
     def to_env(self, actions: Tensor) -> Any:
         """Return integers from the space's start on."""
         return actions.numpy() + self._start
 
 
-class MultiCategorical:
+class MultiCategorical(_Pairs):
     """Several choices at once, independent of each other."""
 
     n_free = 0
     action_dtype = torch.int64
 
-    def __init__(self, counts: list[int]) -> None:
-        self._parts = [Categorical(n) for n in counts]
-        self.n_params, self.action_shape = sum(counts), (len(counts),)
-        self._counts = counts
+    def __init__(self, counts: np.ndarray[Any, Any], starts: np.ndarray[Any, Any]) -> None:
+        self._counts = [int(n) for n in counts.flatten()]
+        self._parts = [Categorical(n) for n in self._counts]
+        self.n_params = self.n_maskable = sum(self._counts)
+        self.action_shape: tuple[int, ...] = (len(self._counts),)
+        self._starts = starts
 
     def _split(self, params: Tensor) -> list[tuple[Categorical, Tensor]]:
-        return list(zip(self._parts, params.split(self._counts, -1), strict=True))
+        return list(zip(self._parts, torch.split(params, self._counts, -1), strict=True))
 
     def sample(self, params: Tensor, noise: torch.Generator) -> Tensor:
         """Draw each choice."""
@@ -108,19 +157,26 @@ class MultiCategorical:
         """Return the sum over choices."""
         return torch.stack([part.entropy(p) for part, p in self._split(params)], -1).sum(-1)
 
+    def possible(self, masks: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """One of each choice must be left."""
+        parts = np.split(masks, np.cumsum(self._counts)[:-1], axis=1)
+        return np.asarray(np.stack([part.any(1) for part in parts]).all(0))
+
     def to_env(self, actions: Tensor) -> Any:
-        """Return integers."""
-        return actions.numpy()
+        """Return integers from the space's starts on, in its shape."""
+        return actions.numpy().reshape(-1, *self._starts.shape) + self._starts
 
 
-class Bernoulli:
-    """n switches, each on or off."""
+class Bernoulli(_Pairs):
+    """n switches, each on or off; a masked one stays off."""
 
     n_free = 0
     action_dtype = torch.int64
 
-    def __init__(self, n: int) -> None:
-        self.n_params, self.action_shape = n, (n,)
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self._shape, n = shape, math.prod(shape)
+        self.n_params = self.n_maskable = n
+        self.action_shape: tuple[int, ...] = (n,)
 
     def sample(self, params: Tensor, noise: torch.Generator) -> Tensor:
         """Draw each switch."""
@@ -139,13 +195,14 @@ class Bernoulli:
         return F.binary_cross_entropy_with_logits(params, torch.sigmoid(params), reduction="none").sum(-1)
 
     def to_env(self, actions: Tensor) -> Any:
-        """Return zeros and ones of one byte."""
-        return actions.numpy().astype(np.int8)
+        """Return zeros and ones of one byte, in the space's shape."""
+        return actions.numpy().astype(np.int8).reshape(-1, *self._shape)
 
 
-class Gaussian:
+class Gaussian(_Pairs):
     """A diagonal Gaussian with standard deviations that do not depend on the state; clipped only for the env."""
 
+    n_maskable = 0
     action_dtype = torch.float32
 
     def __init__(self, low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> None:
@@ -181,10 +238,10 @@ class Gaussian:
         return np.clip(actions.numpy(), self._low, self._high)
 
 
-class BetaBox:
+class BetaBox(_Pairs):
     """A Beta distribution on each bounded axis, always inside the bounds; both parameters are above 1."""
 
-    n_free = 0
+    n_free = n_maskable = 0
     action_dtype = torch.float32
 
     def __init__(self, low: np.ndarray[Any, Any], high: np.ndarray[Any, Any]) -> None:
@@ -209,18 +266,24 @@ class BetaBox:
 
     def log_prob(self, params: Tensor, actions: Tensor) -> Tensor:
         """Return the density's logarithm on the unit interval."""
-        return self._beta(params).log_prob(actions.flatten(1)).sum(-1)
+        alpha, beta = self._parameters(params)
+        x = actions.flatten(1)
+        return ((alpha - 1) * x.log() + (beta - 1) * torch.log1p(-x) - _log_beta(alpha, beta)).sum(-1)
 
     def entropy(self, params: Tensor) -> Tensor:
         """Return the differential entropy on the unit interval."""
-        return self._beta(params).entropy().sum(-1)
-
-    def _beta(self, params: Tensor) -> torch.distributions.Beta:
-        return torch.distributions.Beta(*self._parameters(params), validate_args=False)  # type: ignore[no-untyped-call]
+        alpha, beta = self._parameters(params)
+        both, digamma = alpha + beta, torch.digamma
+        pulls = (alpha - 1) * digamma(alpha) + (beta - 1) * digamma(beta) - (both - 2) * digamma(both)
+        return (_log_beta(alpha, beta) - pulls).sum(-1)
 
     def to_env(self, actions: Tensor) -> Any:
         """Stretch the unit interval to the bounds."""
         return self._low + self._width * actions.numpy()
+
+
+def _log_beta(alpha: Tensor, beta: Tensor) -> Tensor:
+    return torch.lgamma(alpha) + torch.lgamma(beta) - torch.lgamma(alpha + beta)
 
 
 def distribution_for(space: spaces.Space[Any], box: str = "gaussian") -> Distribution:
@@ -228,9 +291,9 @@ def distribution_for(space: spaces.Space[Any], box: str = "gaussian") -> Distrib
     if isinstance(space, spaces.Discrete):
         return Categorical(int(space.n), int(space.start))
     if isinstance(space, spaces.MultiDiscrete):
-        return MultiCategorical([int(n) for n in space.nvec.flatten()])
+        return MultiCategorical(space.nvec, space.start)
     if isinstance(space, spaces.MultiBinary):
-        return Bernoulli(int(np.prod(space.shape)))
+        return Bernoulli(space.shape)
     if isinstance(space, spaces.Box):
         bounded = bool(np.isfinite(space.low).all() and np.isfinite(space.high).all())
         if box == "beta" and not bounded:

@@ -1,4 +1,4 @@
-"""The network: encoders, an actor and a critic."""
+"""The network: encoders, memory where asked for, an actor and a critic."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
-from parcade.learn.distributions import distribution_for
+from parcade.errors import EnvError
+from parcade.learn.distributions import MASKED, distribution_for
 from parcade.learn.encoders import PixelEncoder, VectorEncoder
+from parcade.learn.heads import Mlp
+from parcade.learn.recurrent import Recurrence
 
 Leaves = Mapping[str, tuple[tuple[int, ...], Any]]  # name -> shape, dtype
 Observations = Mapping[str, Tensor]
+MASK = "action_mask"  # an observation leaf of this name is not seen but forbids actions: zero where one must not be
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,8 @@ class NetSettings:
     hidden: tuple[int, ...] | None = None  # of actor and critic; None: none after pictures, else (128, 128)
     activation: str = "tanh"
     box: str = "gaussian"
+    lstm: int = 0  # size of the memory; 0: none
+    normalize_obs: bool = False  # scale vector observations by their running mean and variance
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data."""
@@ -38,49 +44,107 @@ class Policy(nn.Module):
     def __init__(self, leaves: Leaves, action_space: spaces.Space[Any], net: NetSettings) -> None:
         super().__init__()
         self.distribution = distribution_for(action_space, net.box)
+        self.leaves = dict(leaves)
+        self.mask_leaf = self._find_mask(action_space)
         self.encoders = nn.ModuleDict()
         for name, (shape, dtype) in leaves.items():
-            is_picture = len(shape) == 3 and dtype == "uint8"
-            self.encoders[_key(name)] = PixelEncoder(shape, net.cnn) if is_picture else VectorEncoder(shape)
-        self.leaves = dict(leaves)
-        self._names = tuple(leaves)
-        size = sum(encoder.size for encoder in self.encoders.values())  # type: ignore[misc]
-        only_pictures = all(isinstance(encoder, PixelEncoder) for encoder in self.encoders.values())
+            if name != self.mask_leaf:
+                is_picture = len(shape) == 3 and dtype == "uint8"
+                encoder = PixelEncoder(shape, net.cnn) if is_picture else VectorEncoder(shape, net.normalize_obs)
+                self.encoders[_key(name)] = encoder
+        if not self.encoders:
+            raise EnvError(f"the observation holds nothing but {self.mask_leaf}; the policy needs something to see")
+        self._names = tuple(name for name in leaves if name != self.mask_leaf)
+        self._parts = tuple(self.encoders.values())
+        size = sum(encoder.size for encoder in self._parts)  # type: ignore[misc]
+        only_pictures = all(isinstance(encoder, PixelEncoder) for encoder in self._parts)
         hidden = net.hidden if net.hidden is not None else (() if only_pictures else (128, 128))
-        self.actor = _mlp(size, hidden, self.distribution.n_params, net.activation)
-        self.critic = _mlp(size, hidden, 1, net.activation)
+        self.recurrence = Recurrence(size, net.lstm) if net.lstm else None  # type: ignore[arg-type]
+        size = net.lstm or size
+        self.actor = Mlp(size, hidden, self.distribution.n_params, net.activation)  # type: ignore[arg-type]
+        self.critic = Mlp(size, hidden, 1, net.activation)  # type: ignore[arg-type]
         free = self.distribution.n_free
         self.log_std = nn.Parameter(torch.zeros(free)) if free else None
-        _initialise(self)
+        self._initialise()
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
 
+    @property
+    def state_size(self) -> int:
+        """Numbers of memory a slot carries from step to step; 0 for a policy without memory."""
+        return 2 * self.recurrence.size if self.recurrence is not None else 0
+
+    def initial_state(self, rows: int) -> Tensor:
+        """Return the memory at the start of an episode, (rows, state_size)."""
+        return torch.zeros(rows, self.state_size)
+
     def forward(self, observations: Observations) -> tuple[Tensor, Tensor]:
-        """Return (batch, n_params) and (batch,) values."""
-        encoded = [self.encoders[_key(name)](observations[name]) for name in self._names]
-        latent = encoded[0] if len(encoded) == 1 else torch.cat(encoded, -1)
-        params = self.actor(latent)
+        """Return (batch, n_params) and (batch,) values of a policy without memory."""
+        if self.recurrence is not None:
+            raise RuntimeError("a policy with memory needs its state: use step or unroll")
+        latent = self._encode(observations)
+        return self._finish(self.actor(latent), self.critic(latent), observations)
+
+    def step(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Take one step without gradients; return parameters, values and the memory after it."""
+        latent = self._encode(observations)
+        if self.recurrence is not None:
+            latent, state = self.recurrence.step(latent, state)
+        return *self._finish(self.actor.quick(latent), self.critic.quick(latent), observations), state
+
+    def unroll(self, observations: Observations, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+        """Return parameters and values of (T * batch, ...) observations, from the memory before their first step.
+
+        ``starts`` (T, batch) says where an episode begins and the memory is forgotten.
+        """
+        assert self.recurrence is not None
+        latent = self._encode(observations).reshape(*starts.shape, -1)
+        latent = self.recurrence.unroll(latent, state, starts).flatten(0, 1)
+        return self._finish(self.actor(latent), self.critic(latent), observations)
+
+    def prepare(self) -> None:
+        """Make ready for many single steps; to be called again after weights moved to another device."""
+        self.actor.prepare()
+        self.critic.prepare()
+
+    def observe(self, observations: Observations) -> None:
+        """Take observations (rows, ...) into the running moments, where the policy keeps any."""
+        for name, encoder in zip(self._names, self._parts, strict=True):
+            if isinstance(encoder, VectorEncoder):
+                encoder.observe(observations[name])
+
+    def _encode(self, observations: Observations) -> Tensor:
+        encoded = [encoder(observations[name]) for name, encoder in zip(self._names, self._parts, strict=True)]
+        return encoded[0] if len(encoded) == 1 else torch.cat(encoded, -1)
+
+    def _finish(self, params: Tensor, values: Tensor, observations: Observations) -> tuple[Tensor, Tensor]:
         if self.log_std is not None:
             params = torch.cat([params, self.log_std.expand_as(params)], -1)
-        return params, self.critic(latent).squeeze(-1)
+        if self.mask_leaf is not None:
+            allowed = observations[self.mask_leaf].reshape(params.shape) != 0
+            params = params.masked_fill(~allowed, MASKED)
+        return params, values.squeeze(-1)
+
+    def _find_mask(self, action_space: spaces.Space[Any]) -> str | None:
+        found = [name for name in self.leaves if name.rpartition("/")[2] == MASK]
+        if not found:
+            return None
+        shape, wanted = self.leaves[found[0]][0], self.distribution.n_maskable
+        if len(found) > 1 or not wanted or math.prod(shape) != wanted:
+            raise EnvError(
+                f"the observation leaf {found[0]} of shape {tuple(shape)} cannot mask {action_space}; wanted one leaf "
+                + (f"of {wanted} numbers, one for each choice" if wanted else "and Discrete or MultiDiscrete actions")
+            )
+        return found[0]
+
+    def _initialise(self) -> None:
+        """Orthogonal weights; a small last actor layer, so that every action is about as likely at first."""
+        for module in self.encoders.modules():
+            if isinstance(module, nn.Linear | nn.Conv2d):
+                nn.init.orthogonal_(module.weight, math.sqrt(2))
+                nn.init.zeros_(module.bias)  # type: ignore[arg-type]
+        self.actor.initialise(0.01)
+        self.critic.initialise(1.0)
 
 
 def _key(name: str) -> str:
     return name.replace("/", "__").replace(".", "_")
-
-
-def _mlp(size: int, hidden: tuple[int, ...], out: int, activation: str) -> nn.Sequential:
-    layers: list[nn.Module] = []
-    for width in hidden:
-        layers += [nn.Linear(size, width), nn.Tanh() if activation == "tanh" else nn.ReLU()]
-        size = width
-    return nn.Sequential(*layers, nn.Linear(size, out))
-
-
-def _initialise(policy: Policy) -> None:
-    """Orthogonal weights; a small last actor layer, so that every action is about as likely at first."""
-    for module in policy.modules():
-        if isinstance(module, nn.Linear | nn.Conv2d):
-            nn.init.orthogonal_(module.weight, math.sqrt(2))
-            nn.init.zeros_(module.bias)  # type: ignore[arg-type]
-    nn.init.orthogonal_(policy.actor[-1].weight, 0.01)  # type: ignore[arg-type]
-    nn.init.orthogonal_(policy.critic[-1].weight, 1.0)  # type: ignore[arg-type]

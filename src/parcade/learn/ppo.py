@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,8 @@ import torch
 from torch import Tensor
 
 from parcade.learn.advantage import gae
+from parcade.learn.minibatches import Minibatch, Minibatches
+from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Rollout
 
@@ -41,56 +43,83 @@ class Losses:
     policy: Tensor
     value: Tensor
     entropy: Tensor
-    approx_kl: Tensor
-    clip_fraction: Tensor
+    log_ratio: Tensor  # (rows,): log of new over old probability of each action
+
+    def detached(self) -> Losses:
+        """Return the numbers without what they were computed from."""
+        return Losses(*(getattr(self, name).detach() for name in Losses.__slots__))
 
 
-def ppo_loss(
-    policy: Policy,
-    obs: dict[str, Tensor],
-    actions: Tensor,
-    old_log_probs: Tensor,
-    old_values: Tensor,
-    advantages: Tensor,
-    returns: Tensor,
-    settings: PpoSettings,
-    clip_range: float,
-) -> Losses:
+def ppo_loss(policy: Policy, batch: Minibatch, settings: PpoSettings, clip_range: float) -> Losses:
     """Return the clipped objective of one minibatch."""
-    params, values = policy(obs)
-    log_probs = policy.distribution.log_prob(params, actions)
-    entropy = policy.distribution.entropy(params).mean()
+    if batch.state is None or batch.starts is None:
+        params, values = policy(batch.obs)
+    else:
+        params, values = policy.unroll(batch.obs, batch.state, batch.starts)
+    log_probs, entropies = policy.distribution.evaluate(params, batch.actions)
+    advantages, entropy = batch.advantages, entropies.mean()
     if settings.normalize_advantage and len(advantages) > 1:
         advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    log_ratio = log_probs - old_log_probs
+    log_ratio = log_probs - batch.log_probs
     ratio = log_ratio.exp()
     clipped = ratio.clamp(1 - clip_range, 1 + clip_range)
     policy_loss = -torch.minimum(advantages * ratio, advantages * clipped).mean()
     if settings.clip_range_vf is not None:
-        values = old_values + (values - old_values).clamp(-settings.clip_range_vf, settings.clip_range_vf)
-    value_loss = (returns - values).square().mean()
+        limit = settings.clip_range_vf
+        values = batch.values + (values - batch.values).clamp(-limit, limit)
+    value_loss = torch.nn.functional.mse_loss(values, batch.returns)
     total = policy_loss - settings.ent_coef * entropy + settings.vf_coef * value_loss
-    with torch.no_grad():
-        approx_kl = ((ratio - 1) - log_ratio).mean()
-        clip_fraction = ((ratio - 1).abs() > clip_range).float().mean()
-    return Losses(total, policy_loss, value_loss, entropy, approx_kl, clip_fraction)
+    return Losses(total, policy_loss, value_loss, entropy, log_ratio)
+
+
+def approx_kl(log_ratio: Tensor) -> Tensor:
+    """Return the mean divergence of new from old, by the estimator that is never negative."""
+    return (log_ratio.expm1() - log_ratio).mean()
 
 
 class Learner:
     """Owns the policy and its optimiser."""
 
-    def __init__(self, policy: Policy, settings: PpoSettings, shuffle: torch.Generator) -> None:
-        self.policy, self.settings, self._shuffle = policy, settings, shuffle
-        self._device = next(policy.parameters()).device
-        self.optimiser = torch.optim.Adam(policy.parameters(), lr=settings.learning_rate, eps=1e-5, fused=True)
+    def __init__(
+        self,
+        policy: Policy,
+        settings: PpoSettings,
+        shuffle: torch.Generator,
+        *,
+        return_scaler: ReturnScaler | None = None,
+    ) -> None:
+        self.policy, self.settings, self._return_scaler = policy, settings, return_scaler
+        self._parameters = list(policy.parameters())
+        self._minibatches = Minibatches(policy, settings.batch_size, shuffle)
+        self.optimiser = torch.optim.Adam(self._parameters, lr=settings.learning_rate, eps=1e-5, fused=True)
 
     def update(self, rollout: Rollout, *, lr_factor: float = 1.0, clip_factor: float = 1.0) -> dict[str, float]:
         """Take all epochs over the rollout; return what happened, as plain numbers."""
         settings = self.settings
         for group in self.optimiser.param_groups:
             group["lr"] = settings.learning_rate * lr_factor
+        self._estimate_advantages(rollout)
+        clip_range = settings.clip_range * clip_factor
+        tracked: list[Losses] = []
+        epochs_done = 0
+        while epochs_done < settings.n_epochs:
+            for batch in self._minibatches.epoch(rollout):
+                losses = ppo_loss(self.policy, batch, settings, clip_range)
+                self._descend(losses.total)
+                tracked.append(losses.detached())
+            epochs_done += 1
+            if settings.target_kl is not None and float(approx_kl(tracked[-1].log_ratio)) > 1.5 * settings.target_kl:
+                break
+        self.policy.observe(rollout.flat())  # only now: until here the policy was the one that collected
+        numbers = _summary(tracked, rollout, clip_range)
+        return {**numbers, "learning_rate": settings.learning_rate * lr_factor, "epochs": epochs_done}
+
+    def _estimate_advantages(self, rollout: Rollout) -> None:
+        settings, rewards = self.settings, rollout.rewards
+        if self._return_scaler is not None:
+            rewards = self._return_scaler.scale(rewards, rollout.ended)
         advantages, returns = gae(
-            rollout.rewards,
+            rewards,
             rollout.values,
             rollout.terminated,
             rollout.truncated,
@@ -100,64 +129,39 @@ class Learner:
         )
         rollout.advantages.copy_(torch.from_numpy(advantages))
         rollout.returns.copy_(torch.from_numpy(returns))
-        tracked: list[Losses] = []
-        epochs_done = 0
-        for epoch in self._epochs(rollout, settings.clip_range * clip_factor):
-            tracked += epoch
-            epochs_done += 1
-            if settings.target_kl is not None and float(tracked[-1].approx_kl) > 1.5 * settings.target_kl:
-                break
-        return _summary(tracked, rollout, epochs_done, settings.learning_rate * lr_factor)
-
-    def _epochs(self, rollout: Rollout, clip_range: float) -> Iterator[list[Losses]]:
-        obs = rollout.flat()
-        actions, old_log_probs = rollout.actions.flatten(0, 1), rollout.log_probs.flatten()
-        old_values = torch.from_numpy(rollout.values[:-1]).flatten()
-        advantages, returns = rollout.advantages.flatten(), rollout.returns.flatten()
-        for _ in range(self.settings.n_epochs):
-            order = torch.randperm(rollout.env_steps, generator=self._shuffle)
-            losses = []
-            for rows in order.split(self.settings.batch_size):
-                take: Callable[[Tensor], Tensor] = lambda tensor, rows=rows: tensor.index_select(0, rows).to(self._device)  # type: ignore[misc]  # noqa: E731
-                loss = ppo_loss(
-                    self.policy,
-                    {name: take(tensor) for name, tensor in obs.items()},
-                    take(actions),
-                    take(old_log_probs),
-                    take(old_values),
-                    take(advantages),
-                    take(returns),
-                    self.settings,
-                    clip_range,
-                )
-                self._descend(loss.total)
-                losses.append(Losses(*(getattr(loss, name).detach() for name in Losses.__slots__)))
-            yield losses
 
     def _descend(self, loss: Tensor) -> None:
         self.optimiser.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self.policy.parameters(), self.settings.max_grad_norm)
+        torch.nn.utils.clip_grad_norm_(self._parameters, self.settings.max_grad_norm, foreach=True)
         self.optimiser.step()
 
     def load_optimiser(self, state: dict[str, Any]) -> None:
         """Take over Adam's moments from a checkpoint."""
         self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state["state"]})
 
+    def state(self) -> dict[str, Tensor]:
+        """Return what a checkpoint needs beside weights and optimiser; empty without return normalisation."""
+        return {} if self._return_scaler is None else self._return_scaler.state()
 
-def _summary(tracked: list[Losses], rollout: Rollout, epochs: int, learning_rate: float) -> dict[str, float]:
+    def load_state(self, state: Mapping[str, Tensor]) -> None:
+        """Go back to what ``state`` returned."""
+        if self._return_scaler is not None:
+            self._return_scaler.load_state(state)
+
+
+def _summary(tracked: list[Losses], rollout: Rollout, clip_range: float) -> dict[str, float]:
     def mean(name: str) -> float:
         return float(torch.stack([getattr(losses, name) for losses in tracked]).mean())
 
+    log_ratio = torch.cat([losses.log_ratio for losses in tracked])
     returns, values = rollout.returns.numpy(), rollout.values[:-1]
     spread = float(np.var(returns))
     return {
         "policy_loss": mean("policy"),
         "value_loss": mean("value"),
         "entropy": mean("entropy"),
-        "approx_kl": mean("approx_kl"),
-        "clip_fraction": mean("clip_fraction"),
+        "approx_kl": float(approx_kl(log_ratio)),
+        "clip_fraction": float((log_ratio.expm1().abs() > clip_range).float().mean()),
         "explained_variance": float(1 - np.var(returns - values) / spread) if spread > 0 else 0.0,
-        "learning_rate": learning_rate,
-        "epochs": epochs,
     }

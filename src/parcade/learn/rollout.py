@@ -12,7 +12,15 @@ import torch
 from torch import Tensor
 
 Array = npt.NDArray[Any]
-_TORCH_TYPES = {np.dtype(np.uint16): np.dtype(np.int32), np.dtype(np.uint32): np.dtype(np.int64)}
+_WIDER: dict[np.dtype[Any], np.dtype[Any]] = {
+    np.dtype(np.uint16): np.dtype(np.int32),
+    np.dtype(np.uint32): np.dtype(np.int64),
+}
+
+
+def tensor_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """Return the dtype itself, or the next wider one where torch cannot index it."""
+    return _WIDER.get(dtype, dtype)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +48,7 @@ class Rollout:
     ) -> None:
         self.n_steps, self.n_envs = n_steps, n_envs
         self.obs: dict[str, Array] = {
-            name: np.zeros((n_steps + 1, n_envs, *shape), _TORCH_TYPES.get(dtype, dtype))
+            name: np.zeros((n_steps + 1, n_envs, *shape), dtype=tensor_dtype(dtype))
             for name, (shape, dtype) in leaves.items()
         }
         self.obs_tensors: dict[str, Tensor] = {name: torch.from_numpy(array) for name, array in self.obs.items()}
@@ -51,6 +59,7 @@ class Rollout:
         self.terminated = np.zeros((n_steps, n_envs), np.bool_)
         self.truncated = np.zeros((n_steps, n_envs), np.bool_)
         self.final_values = np.zeros((n_steps, n_envs), np.float32)
+        self.states = torch.zeros((n_envs, 0))  # the policy's memory before step 0; sized by who collects
         self.advantages = torch.zeros((n_steps, n_envs))
         self.returns = torch.zeros((n_steps, n_envs))
         self.episodes: list[Episode] = []
@@ -61,6 +70,17 @@ class Rollout:
     def env_steps(self) -> int:
         """Steps this rollout holds, summed over slots."""
         return self.n_steps * self.n_envs
+
+    @property
+    def ended(self) -> npt.NDArray[np.bool_]:
+        """(T, N): where an episode ended with this step, either way."""
+        return self.terminated | self.truncated
+
+    def starts(self) -> Tensor:
+        """(T, N): where an episode begins after step 0; the memory before step 0 stands in ``states``."""
+        starts = np.zeros((self.n_steps, self.n_envs), np.bool_)
+        starts[1:] = self.ended[:-1]
+        return torch.from_numpy(starts)
 
     def flat(self) -> dict[str, Tensor]:
         """Return the observations as (T * N, ...) without copying."""

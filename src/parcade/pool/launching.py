@@ -19,7 +19,9 @@ from typing import Any
 
 import cloudpickle
 
+from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, PoolError
+from parcade.game.titles import find_title
 from parcade.pool.lifecycle import Life
 from parcade.pool.worker import TALK, WorkerOrders, run_worker
 
@@ -100,7 +102,7 @@ class Launcher:
         self._seats, self._start_method, self._patience_s = seats, start_method, patience_s
         self._context: Any = multiprocessing.get_context(start_method)
         if start_method == "forkserver":
-            self._context.set_forkserver_preload(["parcade.pool.worker", "parcade.console.gameboy"])
+            self._context.set_forkserver_preload(_preloads(seats[0].orders.spec))
 
     def launch(self, seat: Seat) -> None:
         """Start the seat's process with fresh pipes."""
@@ -147,6 +149,14 @@ class Launcher:
                 f"the env {orders.spec.label!r} cannot be sent to workers because of {_culprit(orders)} ({error}); "
                 "build such objects inside a factory function"
             ) from None
+
+
+def _preloads(spec: EnvSpec) -> list[str]:
+    """Return what the fork server imports once: quick starts, and a restarted worker runs the code the first one ran."""
+    modules = ["parcade.pool.worker", "parcade.console.gameboy"]
+    if spec.game is not None:
+        modules.append(type(find_title(spec.game)).__module__)
+    return modules
 
 
 def _culprit(orders: WorkerOrders) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
@@ -58,7 +58,6 @@ class BareProcesses:
     def __init__(self, spec: EnvSpec, episodes: list[RecordedEpisode], n_processes: int | None = None) -> None:
         self._pipes: list[Connection] = []
         self._processes: list[Any] = []
-        self.draw = True
         context = multiprocessing.get_context("spawn")
         try:
             for number in range(n_processes or os.cpu_count() or 1):
@@ -136,7 +135,7 @@ def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], pipe: Connection) -> 
         env.close()
 
 
-def _rate(steps: Any, seconds: float, draw: bool) -> float:
+def _rate(steps: Generator[None, bool, None], seconds: float, draw: bool) -> float:
     count, send, started = 0, steps.send, time.perf_counter()
     while True:
         send(draw)
@@ -146,7 +145,7 @@ def _rate(steps: Any, seconds: float, draw: bool) -> float:
             return count / elapsed
 
 
-def _play(env: Any, episodes: list[RecordedEpisode]) -> Iterator[None]:
+def _play(env: Any, episodes: list[RecordedEpisode]) -> Generator[None, bool, None]:
     """Replay the episodes for ever; each ``send(draw)`` takes ``STEPS_PER_LOOK`` steps."""
     from parcade.console.base import button_mask
 

@@ -112,9 +112,7 @@ def bench_env(
         "limit_undrawn_steps_per_s": statistics.median(rates[UNDRAWN]),
         "of_limit_is_against": "limit_steps_per_s" if limit == LIMIT else "limit_undrawn_steps_per_s",
         "pool": rows,
-        "peers": [
-            {"name": name, "n_envs": peer_envs, "steps_per_s": statistics.median(rates[name])} for name in names
-        ],
+        "peers": [{"name": name, "n_envs": peer_envs, "steps_per_s": statistics.median(rates[name])} for name in names],
         **_over_peers(rates, pools, names, peer_envs),
         "rounds": rounds,
         "seconds": seconds,

@@ -153,8 +153,9 @@ def _interleave(
         steps = ROWS * (rounds + 1)
         settings = make_settings({**CASES[case], **COMMON, **NO_EXTRAS, "total_timesteps": steps, "log_root": folder})
         with Training(settings, RunFolder.create(folder, case), between_updates) as training:
-            space: Any = training.pool.observation_space
-            bare.append(BareLearning(case, space.shape, int(training.pool.action_space.n), BATCH))
+            pool_of_ours: Any = training.pool
+            shape, n_actions = pool_of_ours.observation_space.shape, int(pool_of_ours.action_space.n)
+            bare.append(BareLearning(case, shape, n_actions, BATCH))
             training.begin()
             training.run()
     return {name: values[1:] for name, values in rates.items()}

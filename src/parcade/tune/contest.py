@@ -26,7 +26,7 @@ class Contestant(Protocol):
 
 
 def take_turns(contestants: Mapping[str, Contestant], rounds: int, seconds: float, say: Say) -> dict[str, list[float]]:
-    """Return each contestant's rate in every round; all take a short turn before the first one, which is not counted."""
+    """Return each contestant's rate in every round; a short turn of each before the first is not counted."""
     for contestant in contestants.values():
         contestant.turn(min(0.5, seconds))
     rates: dict[str, list[float]] = {name: [] for name in contestants}
@@ -57,4 +57,6 @@ def _processor() -> str:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor() or "unknown processor"
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor")
+    return next(
+        (line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "unknown processor"
+    )

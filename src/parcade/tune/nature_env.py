@@ -10,6 +10,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
+from parcade.env.console_env import ConsoleEnv
 from parcade.env.make import make
 from parcade.env.slot import WHOLE, Rows
 from parcade.env.spec import EnvSpec
@@ -24,10 +25,12 @@ class NatureEnv(gym.Env[Any, Any]):
     metadata: dict[str, Any] = {"render_modes": []}
 
     def __init__(self, game: str = "lantern") -> None:
-        self._inner: Any = make(EnvSpec(game=game, observation="pixels"))
-        self.action_space, self.metric_names = self._inner.action_space, self._inner.metric_names
+        inner = make(EnvSpec(game=game, observation="pixels"))
+        assert isinstance(inner, ConsoleEnv)
+        self._inner = inner
+        self.action_space, self.metric_names = inner.action_space, inner.metric_names
         self.observation_space = spaces.Box(0, 255, (STACK, SIZE, SIZE), np.uint8)
-        self._inner_rows = {WHOLE: np.empty(self._inner.observation_space.shape, np.uint8)}
+        self._inner_rows = {WHOLE: np.empty(inner.observation_space.shape or (), np.uint8)}
         self._stack = np.zeros((STACK, SIZE, SIZE), np.uint8)
         self._seeds = np.random.default_rng()
 
@@ -39,7 +42,7 @@ class NatureEnv(gym.Env[Any, Any]):
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
         """Take one step."""
-        outcome: tuple[float, bool, bool] = self._inner.advance(action, self._inner_rows)
+        outcome = self._inner.advance(action, self._inner_rows)
         self._write(rows)
         return outcome
 
@@ -51,8 +54,7 @@ class NatureEnv(gym.Env[Any, Any]):
 
     def episode_metrics(self) -> Sequence[float]:
         """Return the game's metrics."""
-        metrics: Sequence[float] = self._inner.episode_metrics()
-        return metrics
+        return self._inner.episode_metrics()
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the episode of ``seed``, or of the next seed of this env's own sequence."""
@@ -76,7 +78,7 @@ class NatureEnv(gym.Env[Any, Any]):
 def register_nature_env() -> None:
     """Make the env known to Gymnasium without any wrapper, so that a pool steps it in place."""
     if ENV_ID not in gym.registry:
-        gym.register(ENV_ID, NatureEnv, disable_env_checker=True, order_enforce=False)
+        gym.register(ENV_ID, "parcade.tune.nature_env:NatureEnv", disable_env_checker=True, order_enforce=False)
 
 
 register_nature_env()  # the one import with an effect: `imports=` names this module to register the id

@@ -29,6 +29,8 @@ class BareNetwork(nn.Module):
         self._pictures = len(shape) == 3
         if not self._pictures:
             self.torso: nn.Module = nn.Identity()
+            self.actor: nn.Module
+            self.critic: nn.Module
             self.actor, self.critic = _mlp(shape[0], n_actions), _mlp(shape[0], 1)
             return
         torso = convolutions(case, shape[0])

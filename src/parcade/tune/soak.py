@@ -196,11 +196,11 @@ def checksum(rows: StepRows, running: int) -> int:
     """Return the running checksum over all that a step wrote; final rows count only where an episode ended."""
     ended = rows.terminated | rows.truncated
     for array in (*rows.obs.values(), rows.reward, rows.terminated, rows.truncated):
-        running = zlib.crc32(np.ascontiguousarray(array), running)
+        running = zlib.crc32(np.ascontiguousarray(array).data, running)
     if ended.any():
         last = (*rows.final.values(), rows.episode_return, rows.episode_length, rows.metrics)
         for array in last:
-            running = zlib.crc32(np.ascontiguousarray(array[ended]), running)
+            running = zlib.crc32(np.ascontiguousarray(array[ended]).data, running)
     return running
 
 

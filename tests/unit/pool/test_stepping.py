@@ -131,7 +131,7 @@ def test_faults_of_calls_are_told_apart():
     env = as_slot_env(Count())
     with pytest.raises(AttributeError, match=r"no attribute 'nothing' \(slot 3\)"):
         result(3, "get", "nothing", answer(env, "get", "nothing", (), {}))
-    with pytest.raises(Exception, match="call 'step' in slot 0 failed: TypeError"):
+    with pytest.raises(Exception, match="call 'step' in slot 0 failed: AttributeError"):
         result(0, "call", "step", answer(env, "call", "step", (None,), {}))
     with pytest.raises(Exception, match="what is 'eat', wanted one of call"):
         check_call("eat", 0, 1)

@@ -1,0 +1,81 @@
+"""A rollout cut into shuffled minibatches: by rows, or by whole slots where the policy has a memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from parcade.learn.policy import Policy
+from parcade.learn.rollout import Rollout
+
+
+@dataclass(frozen=True, slots=True)
+class Minibatch:
+    """Rows for one gradient step; observations hold until the next minibatch is taken."""
+
+    obs: Mapping[str, Tensor]
+    actions: Tensor
+    log_probs: Tensor
+    values: Tensor
+    advantages: Tensor
+    returns: Tensor
+    state: Tensor | None = None  # (slots, state_size), memory before the first step; rows are then (T * slots, ...)
+    starts: Tensor | None = None  # (T, slots)
+
+
+class Minibatches:
+    """Gathers into buffers that are allocated once; everything small is gathered once an epoch."""
+
+    def __init__(self, policy: Policy, batch_size: int, shuffle: torch.Generator) -> None:
+        self._policy, self._batch_size, self._shuffle = policy, batch_size, shuffle
+        self._device = next(policy.parameters()).device
+        self._buffers: dict[str, Tensor] = {}
+
+    def epoch(self, rollout: Rollout) -> Iterator[Minibatch]:
+        """Return every step of the rollout once, in an order drawn anew."""
+        return self._by_slots(rollout) if self._policy.state_size else self._by_rows(rollout)
+
+    def _by_rows(self, rollout: Rollout) -> Iterator[Minibatch]:
+        obs = rollout.flat()
+        order = torch.randperm(rollout.env_steps, generator=self._shuffle)
+        numbers = self._numbers(rollout).flatten(1).index_select(1, order).to(self._device)
+        actions = rollout.actions.flatten(0, 1).index_select(0, order).to(self._device)
+        first = 0
+        for rows in torch.split(order, self._batch_size):
+            part = slice(first, first + len(rows))
+            taken = {name: self._take(name, tensor, rows) for name, tensor in obs.items()}
+            yield Minibatch(taken, actions[part], *numbers[:, part].unbind())
+            first += len(rows)
+
+    def _by_slots(self, rollout: Rollout) -> Iterator[Minibatch]:
+        """Whole rollouts of some slots, so that gradients flow through all their steps."""
+        numbers, starts = self._numbers(rollout), rollout.starts()
+        order = torch.randperm(rollout.n_envs, generator=self._shuffle)
+        for slots in torch.split(order, max(1, self._batch_size // rollout.n_steps)):
+            tensors = {name: tensor[:-1, slots].flatten(0, 1) for name, tensor in rollout.obs_tensors.items()}
+            log_probs, values, advantages, returns = numbers[:, :, slots].flatten(1).to(self._device)
+            yield Minibatch(
+                {name: tensor.to(self._device) for name, tensor in tensors.items()},
+                rollout.actions[:, slots].flatten(0, 1).to(self._device),
+                log_probs,
+                values,
+                advantages,
+                returns,
+                rollout.states[slots].to(self._device),
+                starts[:, slots].to(self._device),
+            )
+
+    def _numbers(self, rollout: Rollout) -> Tensor:
+        """Return old log probabilities, old values, advantages and returns as (4, T, N)."""
+        old_values = torch.from_numpy(rollout.values[:-1])
+        return torch.stack([rollout.log_probs, old_values, rollout.advantages, rollout.returns])
+
+    def _take(self, name: str, tensor: Tensor, rows: Tensor) -> Tensor:
+        if name not in self._buffers:
+            self._buffers[name] = tensor.new_empty((self._batch_size, *tensor.shape[1:]))
+        buffer = self._buffers[name][: len(rows)]
+        torch.index_select(tensor, 0, rows, out=buffer)
+        return buffer.to(self._device)

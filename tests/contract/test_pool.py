@@ -1,0 +1,393 @@
+"""What every pool promises: the same numbers, however its envs are run, and whatever happens to its workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+
+import numpy as np
+import pytest
+import toy_envs as toys
+from gymnasium import spaces
+from pool_support import Script, copied, no_leaks, play, reference, same, until  # noqa: F401
+from toy_envs import one
+
+from parcade.api import make_pool
+from parcade.errors import EnvError, MissingExtraError, PoolError, SettingsError
+from parcade.pool.layout import POISON
+
+SEED = 5
+LANTERN = {"max_steps": 12}  # episodes end within the few steps a test takes
+TOYS = (toys.Toy, toys.DictObs, toys.TupleObs, toys.BigObs, toys.MultiActions, toys.BinaryActions, toys.BoxActions)
+
+
+def pool_of(env, n_envs, **options):
+    pool = make_pool(env, n_envs, seed=SEED, **options)
+    pool.reset()
+    return pool
+
+
+@pytest.fixture(scope="module")
+def lantern():
+    """The serial pool's play of 8 Lanterns: 30 steps of features, in one group."""
+    return reference("lantern", 8, 30, seed=SEED, **LANTERN)
+
+
+@pytest.mark.parametrize("n_workers", [1, 2, 4, 8])
+def test_a_process_pool_equals_the_serial_pool_for_any_number_of_workers(lantern, n_workers):
+    with pool_of("lantern", 8, n_workers=n_workers, **LANTERN) as pool:
+        same(lantern, play(pool, 30))
+        assert pool.restarts == []
+
+
+@pytest.mark.parametrize("method", ["spawn", "fork"])
+def test_and_for_any_start_method(lantern, method):
+    with pool_of("lantern", 8, n_workers=2, start_method=method, **LANTERN) as pool:
+        same(lantern, play(pool, 30))
+
+
+def test_and_for_pixels_and_both_kinds_of_observation():
+    for options in ({"observation": "pixels", "frames_stack": 2}, {"observation": "both"}):
+        expected = reference("lantern", 3, 20, seed=SEED, n_groups=2, **LANTERN, **options)
+        with pool_of("lantern", 3, n_workers=2, n_groups=2, **LANTERN, **options) as pool:
+            same(expected, play(pool, 20))
+
+
+@pytest.mark.parametrize("n_groups", [1, 2])
+@pytest.mark.parametrize("cls", [*TOYS, toys.TreeActions])
+def test_and_for_any_space_with_slots_that_do_not_divide_evenly(cls, n_groups):
+    expected = reference(one(cls), 5, 30, seed=SEED, n_groups=n_groups)
+    with pool_of(one(cls), 5, n_workers=2, n_groups=n_groups) as pool:
+        same(expected, play(pool, 30))
+
+
+def test_and_for_a_gymnasium_id():
+    expected = reference("CartPole-v1", 4, 40, seed=SEED)
+    with pool_of("CartPole-v1", 4, n_workers=2) as pool:
+        same(expected, play(pool, 40))
+
+
+class Killer:
+    """Hits one worker after another with one signal after another, while steps are under way."""
+
+    def __init__(self, pool, signals, every):
+        self._pool, self._signals, self._every, self.hits = pool, signals, every, 0
+
+    def __call__(self, t, group):
+        if t % self._every == 1 and group == self.hits % self._pool.n_groups:
+            pid = self._pool.worker_pids[self.hits % self._pool.n_workers]
+            os.kill(pid, self._signals[self.hits % len(self._signals)])
+            self.hits += 1
+
+
+@pytest.mark.parametrize(("n_workers", "n_groups"), [(1, 1), (2, 2), (4, 1)])
+def test_the_numbers_stay_the_same_while_workers_are_being_killed(n_workers, n_groups):
+    expected = reference("lantern", 4, 40, seed=SEED, n_groups=n_groups, **LANTERN)
+    options = {"n_workers": n_workers, "n_groups": n_groups, "restarts": 1000, "step_deadline_s": 1.0}
+    with pool_of("lantern", 4, **options, **LANTERN) as pool:
+        killer = Killer(pool, [signal.SIGKILL, signal.SIGSEGV, signal.SIGKILL, signal.SIGSTOP], every=5)
+        same(expected, play(pool, 40, disturb=killer))
+        assert killer.hits == 8
+        assert len(pool.restarts) >= 7  # two hits may find the same worker before it was missed
+        assert pool.cut_episodes == 0
+        words = " | ".join(pool.restarts)
+        assert "killed by SIGKILL" in words
+        assert "did not move for 1 s and was killed" in words
+
+
+@pytest.mark.parametrize("cls", [toys.Toy, toys.DictObs, toys.TreeActions])
+def test_and_while_they_are_killed_at_any_moment_by_the_clock(cls):
+    expected = reference(one(cls), 6, 600, seed=SEED, n_groups=2)
+    with pool_of(one(cls), 6, n_workers=2, n_groups=2, restarts=1000) as pool:
+        stop = threading.Event()
+
+        def kill_all_along():
+            while not stop.wait(0.15):  # the rhythm of the kills, not a wait for a fact
+                for pid in pool.worker_pids[:1] if pool.restarts and len(pool.restarts) % 2 else pool.worker_pids[1:]:
+                    os.kill(pid, signal.SIGKILL)
+
+        thread = threading.Thread(target=kill_all_along)
+        thread.start()
+        try:
+            played = play(pool, 600)
+        finally:
+            stop.set()
+            thread.join()
+        same(expected, played)
+        assert pool.cut_episodes == 0
+        assert pool.restarts
+
+
+def test_a_death_that_is_found_while_another_worker_is_awaited_changes_nothing():
+    """The dead worker had answered: its ended episodes are in the slab, and recv has not handed them out yet."""
+    expected = reference(one(toys.Slow, base_s=0.01), 2, 40, seed=SEED)
+    with pool_of(one(toys.Slow, base_s=0.01), 2, n_workers=2, restarts=1000) as pool:
+
+        def kill_who_is_done(t, group):
+            steps_done = pool.slab.arrays["steps_done"]
+            until(lambda: bool((steps_done == t + 1).any()), what="a finished slot")
+            if t % 4 == 3:
+                os.kill(pool.worker_pids[int(np.argmax(steps_done))], signal.SIGKILL)
+
+        same(expected, play(pool, 40, disturb=kill_who_is_done))
+        assert len(pool.restarts) == 10
+
+
+def test_every_slot_has_its_own_episodes():
+    with pool_of(one(toys.Toy), 6, n_workers=2) as pool:
+        first = pool.observations()["obs"].copy()
+        assert len({row.tobytes() for row in first}) == 6
+    with make_pool(one(toys.Toy), 6, n_workers=0, seed=SEED + 1) as pool:
+        pool.reset()
+        assert not (pool.observations()["obs"] == first).any()
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_reset_begins_again_goes_on_or_takes_a_new_seed(n_workers):
+    with pool_of(one(toys.Toy), 3, n_workers=n_workers) as pool:
+        first = pool.observations()["obs"].copy()
+        pool.send(np.ones(3, int))  # abandoned under way
+        pool.reset()
+        assert (pool.observations()["obs"] == first).all()
+        pool.reset(onward=True)
+        second = pool.observations()["obs"].copy()
+        assert not (second == first).any()
+        pool.reset(seed=SEED + 1)
+        assert not (pool.observations()["obs"] == first).any()
+        pool.reset(seed=SEED)
+        assert (pool.observations()["obs"] == first).all()
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_poison_never_reaches_a_recv(n_workers):
+    with make_pool("lantern", 4, n_workers=n_workers, observation="both", max_steps=8) as pool:
+        assert (pool.observations()["pixels"] == POISON).all()  # nothing was written yet
+        pool.reset()
+        for row in play(pool, 20):
+            for name, array in row.items():
+                if array.dtype.kind == "f":
+                    assert np.isfinite(array).all(), name
+                elif name.startswith("obs:"):
+                    assert not (array == POISON).all(axis=tuple(range(1, array.ndim))).any(), name
+
+
+@pytest.mark.parametrize("cls", ["lantern", toys.TreeActions])
+def test_a_dumped_pool_goes_on_bit_for_bit_in_another_with_other_workers(cls):
+    env, options = (cls, LANTERN) if isinstance(cls, str) else (one(cls), {})
+    with pool_of(env, 5, n_workers=0, n_groups=2, **options) as pool:
+        whole = play(pool, 40)
+    with pool_of(env, 5, n_workers=3, n_groups=2, **options) as pool:
+        play(pool, 17)
+        dump = pool.dump()
+    for n_workers in (0, 2):
+        with make_pool(env, 5, n_workers=n_workers, n_groups=2, **options) as pool:  # the seed comes with the dump
+            pool.load(dump)
+            rest = play(pool, 23, first=17)
+            same(whole[2 + 17 * 2 :], rest[2:])
+            assert all((rest[g]["obs:obs"] == whole[2 + 16 * 2 + g]["obs:obs"]).all() for g in range(2))
+
+
+def test_a_dump_taken_while_steps_are_under_way_is_refused():
+    for n_workers in (0, 1):
+        with pool_of(one(toys.Toy), 2, n_workers=n_workers) as pool:
+            pool.send(np.zeros(2, int))
+            with pytest.raises(PoolError, match="only between recv and send"):
+                pool.dump()
+            pool.recv()
+            with pytest.raises(PoolError, match="no step of group 0 is under way"):
+                pool.recv()
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_calls_reach_one_slot(n_workers):
+    with pool_of(one(toys.Toy), 3, n_workers=n_workers) as pool:
+        assert pool.call(2, "call", "sum_of", 1, 2, plus=3) == 6
+        assert [pool.call(slot, "get", "level") for slot in range(3)] == [1, 1, 1]
+        pool.call(1, "set", "level", 7)
+        assert [pool.call(slot, "get", "level") for slot in range(3)] == [1, 7, 1]
+        with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+            pool.call(0, "get", "nothing")
+        with pytest.raises(PoolError, match=r"call 'sum_of' in slot 0 failed: TypeError"):
+            pool.call(0, "call", "sum_of", "a", 1)
+        with pytest.raises(SettingsError, match="slot is 3, wanted 0 to 2"):
+            pool.call(3, "get", "level")
+
+
+def test_a_call_while_a_step_is_under_way_takes_nothing_from_it():
+    with pool_of(one(toys.Toy), 4, n_workers=2) as pool:
+        pool.send(np.ones(4, int))
+        assert pool.call(3, "get", "level") == 1
+        assert pool.recv().reward.shape == (4,)
+
+
+def test_what_cannot_be_sent_back_is_said():
+    with pool_of(_Walker, 1, n_workers=1) as pool:
+        pool.call(0, "set", "made_by", lambda: 3)  # cloudpickle carries it
+        assert pool.call(0, "call", "made_by") == 3
+        with pytest.raises(PoolError, match=r"its result, a generator, cannot be sent back"):
+            pool.call(0, "get", "walk")
+
+
+class _Walker(toys.Toy):
+    @property
+    def walk(self):
+        return (step for step in range(3))
+
+
+def test_a_factory_may_be_a_closure():
+    level = 3
+
+    def factory():
+        env = toys.Toy()
+        env.level = level
+        return env
+
+    expected = reference(factory, 2, 10, seed=SEED)
+    with pool_of(factory, 2, n_workers=2) as pool:
+        same(expected, play(pool, 10))
+        assert pool.call(1, "get", "level") == 3
+
+
+def test_what_cannot_be_pickled_is_named():
+    lock = threading.Lock()
+    with pytest.raises(EnvError, match=r"because of 'lock' \(lock\)"):
+        make_pool(lambda: (lock, toys.Toy())[1], 1, n_workers=1)
+    with pytest.raises(EnvError, match=r"because of env_kwargs\['lock'\], a lock"):
+        make_pool("CartPole-v1", 1, n_workers=1, env_kwargs={"lock": lock})
+
+
+def test_what_makes_no_env_is_told_as_the_users_error():
+    with pytest.raises(EnvError, match="returned int, wanted a gymnasium.Env"):
+        make_pool(lambda: 3, 1, n_workers=1)
+    with pytest.raises(EnvError, match=r"id 'CartPole-v11' is not registered \(did you mean"):
+        make_pool("CartPole-v11", 1, n_workers=1)
+    with pytest.raises(EnvError, match="Text spaces cannot be shared between processes"):
+        make_pool(_Texts, 1, n_workers=1)
+    with pytest.raises(SettingsError, match="start method 'thread' is not known"):
+        make_pool(toys.Toy, 1, start_method="thread")
+    with pytest.raises(SettingsError, match="n_workers is -1, wanted 1 or more"):
+        make_pool(toys.Toy, 1, n_workers=-1)
+
+
+class _Texts(toys.Toy):
+    observation_space = spaces.Text(4)
+
+
+def test_envs_of_different_spaces_are_refused(tmp_path):
+    def factory():
+        number = len(list(tmp_path.iterdir()))
+        (tmp_path / str(number)).touch()
+        return toys.Toy() if number == 0 else toys.BigObs()
+
+    with pytest.raises(EnvError, match="its observation space .* is not that of slot 0"):
+        make_pool(factory, 2, n_workers=1)
+
+
+SCRIPT = """
+import sys
+import gymnasium
+import numpy as np
+from parcade import make_pool
+
+class Mine(gymnasium.Env):
+    observation_space = gymnasium.spaces.Box(0, 1, (2,), np.float32)
+    action_space = gymnasium.spaces.Discrete(2)
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.np_random.random(2, np.float32), {}
+    def step(self, action):
+        return self.np_random.random(2, np.float32), 1.0, False, False, {}
+    def twin(self):
+        return Mine()
+
+print("script runs", flush=True)
+pool = make_pool(Mine, 3, n_workers=2, start_method=sys.argv[1])
+pool.reset()
+pool.send(np.zeros(3, int))
+print("reward", pool.recv().reward.sum(), type(pool.call(0, "call", "twin")) is Mine)
+pool.close()
+"""
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver", "fork"])
+def test_a_script_without_a_main_guard_runs_once(tmp_path, method):
+    script = tmp_path / "train_mine.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    done = subprocess.run([sys.executable, script, method], capture_output=True, text=True, timeout=120)
+    assert done.stdout.splitlines() == ["script runs", "reward 3.0 True"], done.stderr
+    assert done.stderr == ""
+
+
+def test_first_come_hands_out_who_is_ready():
+    with pool_of(one(toys.Slow), 6, n_workers=6, n_groups=6) as pool:
+        counts = np.zeros(6, int)
+        pool.send_to(range(6), np.ones(6, int))
+        for _ in range(60):
+            slots, rows = pool.recv_first(2)
+            assert len(slots) == 2 == len(rows.reward)
+            assert np.isfinite(rows.reward).all()
+            counts[slots] += 1
+            pool.send_to(slots, np.ones(2, int))
+        assert counts.sum() == 120
+        assert (pool.slab.arrays["steps_done"] >= counts).all()
+        assert counts.min() >= 1
+
+
+def test_first_come_plays_each_slots_own_episode_exactly_also_when_workers_die():
+    """Order is given up, content is not: slot by slot the rows are those of the serial pool."""
+    with pool_of(one(toys.Slow, base_s=0.0005), 4, n_workers=0) as pool:
+        expected = play(pool, 60, script=_Ones(4))[1:]
+    with pool_of(one(toys.Slow, base_s=0.0005), 4, n_workers=2, n_groups=4, restarts=100) as pool:
+        played = {slot: [] for slot in range(4)}
+        pool.send_to(range(4), np.ones(4, int))
+        for turn in range(4 * 60):
+            if turn % 40 == 20:
+                os.kill(pool.worker_pids[turn // 40 % 2], signal.SIGKILL)
+            (slot,), rows = pool.recv_first(1)
+            played[int(slot)].append(copied(rows))
+            if len(played[int(slot)]) < 60:
+                pool.send_to([slot], np.ones(1, int))
+        for slot, rows in played.items():
+            same([{name: array[slot : slot + 1] for name, array in row.items()} for row in expected], rows)
+        assert pool.restarts
+
+
+class _Ones(Script):
+    def __init__(self, n):
+        self._n = n
+
+    def batch(self, t, group=0):
+        return np.ones(self._n, int)
+
+
+def test_first_come_refuses_what_it_cannot_do():
+    with (
+        pool_of(one(toys.Toy), 4, n_workers=1, n_groups=2) as pool,
+        pytest.raises(SettingsError, match="needs n_groups"),
+    ):
+        pool.recv_first(1)
+    with pool_of(one(toys.Toy), 2, n_workers=1, n_groups=2) as pool:
+        with pytest.raises(PoolError, match=r"k is 1, wanted 1 to the number of slots under way \(0\)"):
+            pool.recv_first(1)
+        pool.send_to([1], np.ones(1, int))
+        with pytest.raises(PoolError, match=r"slots \[1\] were sent actions already"):
+            pool.send_to([0, 1], np.ones(2, int))
+        assert pool.recv_first(1)[0].tolist() == [1]
+
+
+def test_sixty_four_envs_and_more_workers_than_slots_start():
+    with pool_of(one(toys.Toy), 64) as pool:
+        assert len(play(pool, 3)) == 4
+    with pool_of(one(toys.Toy), 2, n_workers=16) as pool:
+        assert pool.n_workers == 2
+
+
+def test_a_missing_extra_is_named(monkeypatch):
+    monkeypatch.setitem(sys.modules, "stable_baselines3.common.vec_env", None)
+    monkeypatch.delitem(sys.modules, "parcade.pool.sb3_adapter", raising=False)
+    with pytest.raises(MissingExtraError, match=r"pip install 'parcade\[sb3\]'"):
+        from parcade.pool.adapters import Sb3VecEnv  # noqa: F401

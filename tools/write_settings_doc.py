@@ -1,0 +1,43 @@
+"""Write docs/settings.md from the settings themselves: `python tools/write_settings_doc.py`."""
+
+from pathlib import Path
+
+from parcade.cli.flags import GROUPS
+from parcade.settings import ALIASES, TrainSettings
+
+HEAD = """# Settings
+
+Every setting of a training. Each is a flag of `parcade train` (`--n-envs 32`), a key of a YAML or JSON file given with
+`--config FILE`, and an argument of `parcade.train` in Python. What you give wins over the title's own recommendation,
+which wins over the default here; flags win over the file. All faults are told at once, and the merged result is kept as
+`config.json` in the run's folder: `parcade train --config results/…/config.json` repeats the run.
+
+Numbers may be written 250k, 2M or 1e6 on the command line. Two names go by a second one: {aliases}.
+This page is written by `tools/write_settings_doc.py`; a test compares the two.
+"""
+
+
+def default_of(field: object) -> str:
+    """Return a default as the reader would type it."""
+    value = field.default  # type: ignore[attr-defined]
+    if value is None or value == () or value == {}:
+        return "–"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def text() -> str:
+    """Return the whole page."""
+    aliases = ", ".join(f"`{short}` is `{name}`" for short, name in ALIASES.items())
+    parts = [HEAD.format(aliases=aliases)]
+    for group, title in GROUPS.items():
+        parts.append(f"\n## {title[0].upper()}{title[1:]}\n\n| setting | default | meaning |\n|---|---|---|")
+        for name, field in TrainSettings.model_fields.items():
+            if field.json_schema_extra["group"] == group:
+                parts.append(f"| `{name}` | {default_of(field)} | {field.description} |")
+    return "\n".join(parts) + "\n"
+
+
+if __name__ == "__main__":
+    Path(__file__).parents[1].joinpath("docs", "settings.md").write_text(text(), encoding="utf-8")
