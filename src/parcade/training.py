@@ -129,6 +129,8 @@ class Training:
 
     def _open(self) -> None:
         settings = self.settings
+        self._stack.enter_context(_threads_restored())
+        torch.set_num_threads(1)  # the last bits of the first weights depend on it, and must not on who ran before
         self.spec = env_spec(settings)
         if not self.folder.config.exists():
             write_json(self.folder.config, settings.model_dump(mode="json"))
@@ -175,7 +177,7 @@ class Training:
         """Train to the end or to the first Ctrl-C; a checkpoint, models, report and summary are left either way."""
         settings = self.settings
         self._tell("started", {"settings": settings, "folder": self.folder, "env_steps": self.env_steps})
-        with _stop_on_signal(self), _threads_restored():
+        with _stop_on_signal(self):
             while not self._done():
                 self._one_update()
         if self._stop or self.env_steps % max(1, settings.save_freq):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -78,13 +79,20 @@ class Killer:
         self._pool, self._signals, self._every, self.hits = pool, signals, every, 0
 
     def __call__(self, t, group):
-        if t % self._every == 1 and group == self.hits % self._pool.n_groups:
+        if t % self._every == 1 and group == t // self._every % self._pool.n_groups:
             pid = self._pool.worker_pids[self.hits % self._pool.n_workers]
             os.kill(pid, self._signals[self.hits % len(self._signals)])
             self.hits += 1
 
 
+@pytest.fixture
+def no_pauses(monkeypatch):
+    """Restart dead workers at once, however often they die."""
+    monkeypatch.setattr("parcade.pool.lifecycle.PAUSES_S", (0.0,))
+
+
 @pytest.mark.parametrize(("n_workers", "n_groups"), [(1, 1), (2, 2), (4, 1)])
+@pytest.mark.usefixtures("no_pauses")
 def test_the_numbers_stay_the_same_while_workers_are_being_killed(n_workers, n_groups):
     expected = reference("lantern", 4, 40, seed=SEED, n_groups=n_groups, **LANTERN)
     options = {"n_workers": n_workers, "n_groups": n_groups, "restarts": 1000, "step_deadline_s": 1.0}
@@ -100,15 +108,23 @@ def test_the_numbers_stay_the_same_while_workers_are_being_killed(n_workers, n_g
 
 
 @pytest.mark.parametrize("cls", [toys.Toy, toys.DictObs, toys.TreeActions])
-def test_and_while_they_are_killed_at_any_moment_by_the_clock(cls):
+@pytest.mark.usefixtures("no_pauses")
+def test_and_while_they_are_killed_at_any_moment(cls):
+    """In a step, in a reset, in a replay, between recv and send: wherever the worker is after so many heartbeats."""
     expected = reference(one(cls), 6, 600, seed=SEED, n_groups=2)
     with pool_of(one(cls), 6, n_workers=2, n_groups=2, restarts=1000) as pool:
-        stop = threading.Event()
+        stop, beats, kills = threading.Event(), pool.slab.arrays["beats"], []
 
         def kill_all_along():
-            while not stop.wait(0.15):  # the rhythm of the kills, not a wait for a fact
-                for pid in pool.worker_pids[:1] if pool.restarts and len(pool.restarts) % 2 else pool.worker_pids[1:]:
-                    os.kill(pid, signal.SIGKILL)
+            rng = np.random.default_rng(0)
+            while len(kills) < 25:
+                wanted, worker = int(beats.sum()) + int(rng.integers(1, 150)), int(rng.integers(2))
+                while int(beats.sum()) < wanted:
+                    if stop.wait(0.0002):
+                        return
+                with contextlib.suppress(ProcessLookupError, IndexError):
+                    os.kill(pool.worker_pids[worker], signal.SIGKILL)
+                    kills.append(worker)
 
         thread = threading.Thread(target=kill_all_along)
         thread.start()
@@ -119,9 +135,10 @@ def test_and_while_they_are_killed_at_any_moment_by_the_clock(cls):
             thread.join()
         same(expected, played)
         assert pool.cut_episodes == 0
-        assert pool.restarts
+        assert len(pool.restarts) >= 10
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_a_death_that_is_found_while_another_worker_is_awaited_changes_nothing():
     """The dead worker had answered: its ended episodes are in the slab, and recv has not handed them out yet."""
     expected = reference(one(toys.Slow, base_s=0.01), 2, 40, seed=SEED)
@@ -134,7 +151,7 @@ def test_a_death_that_is_found_while_another_worker_is_awaited_changes_nothing()
                 os.kill(pool.worker_pids[int(np.argmax(steps_done))], signal.SIGKILL)
 
         same(expected, play(pool, 40, disturb=kill_who_is_done))
-        assert len(pool.restarts) == 10
+        assert len(pool.restarts) >= 9  # nobody looks for the one killed last
 
 
 def test_every_slot_has_its_own_episodes():
@@ -261,7 +278,7 @@ def test_what_cannot_be_pickled_is_named():
 
 
 def test_what_makes_no_env_is_told_as_the_users_error():
-    with pytest.raises(EnvError, match="returned int, wanted a gymnasium.Env"):
+    with pytest.raises(EnvError, match=r"returned int, wanted a gymnasium\.Env"):
         make_pool(lambda: 3, 1, n_workers=1)
     with pytest.raises(EnvError, match=r"id 'CartPole-v11' is not registered \(did you mean"):
         make_pool("CartPole-v11", 1, n_workers=1)
@@ -283,7 +300,7 @@ def test_envs_of_different_spaces_are_refused(tmp_path):
         (tmp_path / str(number)).touch()
         return toys.Toy() if number == 0 else toys.BigObs()
 
-    with pytest.raises(EnvError, match="its observation space .* is not that of slot 0"):
+    with pytest.raises(EnvError, match=r"its observation space .* is not that of slot 0"):
         make_pool(factory, 2, n_workers=1)
 
 
@@ -337,6 +354,7 @@ def test_first_come_hands_out_who_is_ready():
         assert counts.min() >= 1
 
 
+@pytest.mark.usefixtures("no_pauses")
 def test_first_come_plays_each_slots_own_episode_exactly_also_when_workers_die():
     """Order is given up, content is not: slot by slot the rows are those of the serial pool."""
     with pool_of(one(toys.Slow, base_s=0.0005), 4, n_workers=0) as pool:

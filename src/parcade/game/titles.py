@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from importlib import import_module
 from typing import Any
 
@@ -28,9 +30,10 @@ def find_title(name: str) -> Game[Any, Any]:
         known = ", ".join(_TITLES)
         raise SettingsError(f"game {name!r} is not known{did_you_mean(name, _TITLES)}; known games: {known}")
     module_name, _, class_name = target.partition(":")
+    if name not in _TITLES and os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())  # the console script's path holds its own folder, not the user's
     try:
-        game_class = getattr(import_module(module_name), class_name)
-    except (ImportError, AttributeError) as error:
+        game: Game[Any, Any] = getattr(import_module(module_name), class_name)()
+    except (ImportError, AttributeError, TypeError) as error:
         raise SettingsError(f"game {name!r} cannot be loaded: {error}") from None
-    game: Game[Any, Any] = game_class()
     return game

@@ -31,7 +31,7 @@ class Actor:
         """Return the action for one observation, given by leaf name, as the env takes it."""
         arrays = {name: row[None].astype(tensor_dtype(row.dtype)) for name, row in rows.items()}
         observation = {name: torch.from_numpy(array).to(self._device) for name, array in arrays.items()}
-        params, _, self._state = self._policy.step(observation, self._state)
+        params, _, self._state = self._policy.step(observation, self._state, with_values=False)
         distribution, params = self._policy.distribution, params.cpu()
         actions = distribution.mode(params) if self._deterministic else distribution.sample(params, self._noise)
         return distribution.to_env(actions)[0]

@@ -24,13 +24,12 @@ def gae(
     ``final_values`` is (T, N): where ``truncated``, the value of the observation the episode was cut at; there the
     future is worth that much. Where ``terminated``, the future is worth nothing. Nothing flows over either border.
     """
-    steps = len(rewards)
-    advantages = np.zeros_like(rewards)
+    future = np.where(truncated, final_values, values[1:])
+    deltas = rewards + np.float32(gamma) * np.where(terminated, np.float32(0), future) - values[:-1]
+    decay = np.where(terminated | truncated, np.float32(0), np.float32(gamma * gae_lambda))
+    advantages: FloatTN = np.empty_like(rewards)
     carried = np.zeros_like(rewards[0])
-    for t in range(steps - 1, -1, -1):
-        ended = terminated[t] | truncated[t]
-        future = np.where(terminated[t], np.float32(0), np.where(truncated[t], final_values[t], values[t + 1]))
-        delta = rewards[t] + np.float32(gamma) * future - values[t]
-        carried = delta + np.where(ended, np.float32(0), np.float32(gamma * gae_lambda) * carried)
+    for t in range(len(rewards) - 1, -1, -1):
+        carried = deltas[t] + decay[t] * carried
         advantages[t] = carried
     return advantages, advantages + values[:-1]

@@ -18,6 +18,7 @@ from parcade.pool.protocol import Pool, StepRows
 # Matrix kernels treat one to three rows by another road than many; from four rows on a row's result does not depend
 # on its neighbours, and the learner finds the very log probabilities that were stored while collecting.
 _FEWEST_ROWS = 4
+_MANY_ROWS = 1024
 
 
 class _Cut(NamedTuple):
@@ -37,6 +38,7 @@ class Collector:
         self._parts = [slice(group, pool.n_envs, pool.n_groups) for group in range(pool.n_groups)]
         self._slots = [np.arange(pool.n_envs)[part] for part in self._parts]
         self._device = next(policy.parameters()).device
+        self._values_apart = policy.values_apart
         self._states, rollout.states = policy.initial_state(pool.n_envs), policy.initial_state(pool.n_envs)
         self._actions, self._log_probs = rollout.actions.numpy(), rollout.log_probs.numpy()
 
@@ -99,28 +101,30 @@ class Collector:
         started = time.perf_counter()
         rollout, part = self._rollout, self._parts[group]
         observation = {name: tensor[t, part] for name, tensor in rollout.obs_tensors.items()}
-        params, values, after = self._infer(observation, self._states[part])
+        params, values, after = self._infer(observation, self._states[part], with_values=not self._values_apart)
         if self._policy.state_size:
             self._states[part] = after
         actions, log_probs = self._policy.distribution.draw(params, self._noise)
         self._actions[t, part] = actions.numpy()
         self._log_probs[t, part] = log_probs.numpy()
-        rollout.values[t, part] = values.numpy()
+        if values is not None:
+            rollout.values[t, part] = values.numpy()
         rollout.inference_s += time.perf_counter() - started
         self._pool.send(self._policy.distribution.to_env(actions), group)
 
-    def _infer(self, observation: Mapping[str, Tensor], states: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def _infer(
+        self, observation: Mapping[str, Tensor], states: Tensor, with_values: bool = True
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
         """Run the policy on its device; noise and storage stay on the CPU, so that numbers do not depend on it."""
         rows = len(states)
         if rows < _FEWEST_ROWS:
             observation = {name: _padded(tensor) for name, tensor in observation.items()}
             states = _padded(states)
-        if self._device.type == "cpu":
-            params, values, after = self._policy.step(observation, states)
-        else:
-            moved = {name: tensor.to(self._device) for name, tensor in observation.items()}
-            params, values, after = (t.cpu() for t in self._policy.step(moved, states.to(self._device)))
-        return (params, values, after) if rows >= _FEWEST_ROWS else (params[:rows], values[:rows], after[:rows])
+        if self._device.type != "cpu":
+            observation = {name: tensor.to(self._device) for name, tensor in observation.items()}
+            states = states.to(self._device)
+        params, values, after = self._policy.step(observation, states, with_values)
+        return params.cpu()[:rows], None if values is None else values.cpu()[:rows], after.cpu()[:rows]
 
     def _store_step(self, t: int, group: int, rows: StepRows, cut: list[_Cut]) -> None:
         rollout, part = self._rollout, self._parts[group]
@@ -144,17 +148,33 @@ class Collector:
     def _value_ends(self, cut: list[_Cut]) -> None:
         """Value the observations after the last step, and those at which episodes were cut."""
         rollout = self._rollout
-        last = {name: tensor[rollout.n_steps] for name, tensor in rollout.obs_tensors.items()}
-        rollout.values[rollout.n_steps] = self._infer(last, self._states)[1].numpy()
+        if self._values_apart:
+            self._value_rollout()
+        else:
+            last = {name: tensor[rollout.n_steps] for name, tensor in rollout.obs_tensors.items()}
+            rollout.values[rollout.n_steps] = self._values(last, self._states)
         rollout.final_values[:] = 0
         if cut:
             finals: dict[str, Tensor] = {}
             for name, array in rollout.obs.items():
                 stacked: Array = np.stack([end.final[name] for end in cut]).astype(array.dtype, copy=False)
                 finals[name] = torch.from_numpy(stacked)
-            values = self._infer(finals, torch.stack([end.state for end in cut]))[1].numpy()
+            values = self._values(finals, torch.stack([end.state for end in cut]))
             for end, value in zip(cut, values, strict=True):
                 rollout.final_values[end.t, end.slot] = value
+
+    def _values(self, observation: Mapping[str, Tensor], states: Tensor) -> Array:
+        values = self._infer(observation, states)[1]
+        assert values is not None
+        return values.numpy()
+
+    def _value_rollout(self) -> None:
+        """Value every observation of the rollout, the last ones too, many rows at a time."""
+        values = torch.from_numpy(self._rollout.values).flatten()
+        flat = {name: tensor.flatten(0, 1) for name, tensor in self._rollout.obs_tensors.items()}
+        for first in range(0, len(values), _MANY_ROWS):
+            part = slice(first, first + _MANY_ROWS)
+            values[part] = self._policy.values({name: t[part].to(self._device) for name, t in flat.items()}).cpu()
 
 
 def _padded(rows: Tensor) -> Tensor:

@@ -82,14 +82,27 @@ class Policy(nn.Module):
         if self.recurrence is not None:
             raise RuntimeError("a policy with memory needs its state: use step or unroll")
         latent = self._encode(observations)
-        return self._finish(self.actor(latent), self.critic(latent), observations)
+        return self._finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
 
-    def step(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Take one step without gradients; return parameters, values and the memory after it."""
+    @property
+    def values_apart(self) -> bool:
+        """Whether actor and critic share nothing, so that values cost least when asked for many rows at once."""
+        return self.recurrence is None and all(isinstance(encoder, VectorEncoder) for encoder in self._parts)
+
+    def step(
+        self, observations: Observations, state: Tensor, with_values: bool = True
+    ) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Take one step without gradients; return parameters, values where wanted, and the memory after it."""
         latent = self._encode(observations)
         if self.recurrence is not None:
             latent, state = self.recurrence.step(latent, state)
-        return *self._finish(self.actor.quick(latent), self.critic.quick(latent), observations), state
+        values = self.critic.quick(latent).squeeze(-1) if with_values else None
+        return self._finish(self.actor.quick(latent), observations), values, state
+
+    def values(self, observations: Observations) -> Tensor:
+        """Return the values of (rows, ...) observations for a policy without memory."""
+        values: Tensor = self.critic(self._encode(observations))
+        return values.squeeze(-1)
 
     def unroll(self, observations: Observations, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Return parameters and values of (T * batch, ...) observations, from the memory before their first step.
@@ -99,7 +112,7 @@ class Policy(nn.Module):
         assert self.recurrence is not None
         latent = self._encode(observations).reshape(*starts.shape, -1)
         latent = self.recurrence.unroll(latent, state, starts).flatten(0, 1)
-        return self._finish(self.actor(latent), self.critic(latent), observations)
+        return self._finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
 
     def prepare(self) -> None:
         """Make ready for many single steps; to be called again after weights moved to another device."""
@@ -116,13 +129,13 @@ class Policy(nn.Module):
         encoded = [encoder(observations[name]) for name, encoder in zip(self._names, self._parts, strict=True)]
         return encoded[0] if len(encoded) == 1 else torch.cat(encoded, -1)
 
-    def _finish(self, params: Tensor, values: Tensor, observations: Observations) -> tuple[Tensor, Tensor]:
+    def _finish(self, params: Tensor, observations: Observations) -> Tensor:
         if self.log_std is not None:
             params = torch.cat([params, self.log_std.expand_as(params)], -1)
         if self.mask_leaf is not None:
             allowed = observations[self.mask_leaf].reshape(params.shape) != 0
             params = params.masked_fill(~allowed, MASKED)
-        return params, values.squeeze(-1)
+        return params
 
     def _find_mask(self, action_space: spaces.Space[Any]) -> str | None:
         found = [name for name in self.leaves if name.rpartition("/")[2] == MASK]

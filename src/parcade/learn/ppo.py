@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from parcade.learn.advantage import gae
+from parcade.learn.flat import FlatParameters
 from parcade.learn.minibatches import Minibatch, Minibatches
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
@@ -89,9 +90,9 @@ class Learner:
         return_scaler: ReturnScaler | None = None,
     ) -> None:
         self.policy, self.settings, self._return_scaler = policy, settings, return_scaler
-        self._parameters = list(policy.parameters())
+        self._flat = FlatParameters(list(policy.parameters()))
         self._minibatches = Minibatches(policy, settings.batch_size, shuffle)
-        self.optimiser = torch.optim.Adam(self._parameters, lr=settings.learning_rate, eps=1e-5, fused=True)
+        self.optimiser = torch.optim.Adam([self._flat.weights], lr=settings.learning_rate, eps=1e-5, fused=True)
 
     def update(self, rollout: Rollout, *, lr_factor: float = 1.0, clip_factor: float = 1.0) -> dict[str, float]:
         """Take all epochs over the rollout; return what happened, as plain numbers."""
@@ -131,9 +132,8 @@ class Learner:
         rollout.returns.copy_(torch.from_numpy(returns))
 
     def _descend(self, loss: Tensor) -> None:
-        self.optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(self._parameters, self.settings.max_grad_norm, foreach=True)
+        self._flat.gradients_of(loss)
+        self._flat.clip_gradients(self.settings.max_grad_norm)
         self.optimiser.step()
 
     def load_optimiser(self, state: dict[str, Any]) -> None:

@@ -19,9 +19,9 @@ from typing import Any
 
 import cloudpickle
 
+from parcade.env.make import make_game
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, PoolError
-from parcade.game.titles import find_title
 from parcade.pool.lifecycle import Life
 from parcade.pool.worker import TALK, WorkerOrders, run_worker
 
@@ -152,10 +152,10 @@ class Launcher:
 
 
 def _preloads(spec: EnvSpec) -> list[str]:
-    """Return what the fork server imports once: quick starts, and a restarted worker runs the code the first one ran."""
+    """Return what the fork server imports once: starts are quick, and a restarted worker runs the first one's code."""
     modules = ["parcade.pool.worker", "parcade.console.gameboy"]
     if spec.game is not None:
-        modules.append(type(find_title(spec.game)).__module__)
+        modules.append(type(make_game(spec)).__module__)
     return modules
 
 

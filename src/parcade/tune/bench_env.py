@@ -24,7 +24,7 @@ from parcade.tune.bench_peers import MULTIPROCESS, installed_peers, open_peer
 from parcade.tune.contest import Contestant, Say, machine, median_ratio, take_turns, tell_stderr
 
 N_READY_ACTIONS = 512
-N_RECORDED = 16  # episodes the limit replays
+N_RECORDED = 8  # episodes the limit replays
 LIMIT, UNDRAWN = "limit", "limit, undrawn"
 
 

@@ -12,6 +12,7 @@ import tempfile
 import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
@@ -27,41 +28,57 @@ from parcade.tune.contest import Say, machine, median_ratio, tell_stderr
 from parcade.tune.nature_env import ENV_ID
 from parcade.tune.networks import BareLearning, sb3_policy
 
-N_ENVS, N_STEPS, BATCH, EPOCHS = 16, 128, 256, 4
-ROWS = N_ENVS * N_STEPS
 NATURE: dict[str, Any] = {"env_id": ENV_ID, "imports": ("parcade.tune.nature_env",)}
 CASES: dict[str, dict[str, Any]] = {
     "nature-cnn": {**NATURE, "cnn": "nature"},
     "small-cnn": {"game": "lantern", "observation": "pixels", "cnn": "small"},
     "features-mlp": {"game": "lantern", "observation": "features", "hidden": (128, 128)},
 }
-COMMON: dict[str, Any] = {"n_envs": N_ENVS, "n_steps": N_STEPS, "batch_size": BATCH, "n_epochs": EPOCHS}
 NO_EXTRAS: dict[str, Any] = {"eval_freq": 0, "final_eval_episodes": 0, "save_freq": 0, "video": False, "device": "cpu"}
 LIMIT_S = 1.0
+SB3_ENVS = 16  # of SB3 with its own defaults, which name no number of envs
 
 
-def bench_train(cases: Sequence[str] = tuple(CASES), *, rounds: int = 3, say: Say = tell_stderr) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The settings ours and the peers share."""
+
+    n_envs: int = 16
+    n_steps: int = 128
+    batch_size: int = 256
+    n_epochs: int = 4
+
+    @property
+    def rows(self) -> int:
+        """Env steps of one update."""
+        return self.n_envs * self.n_steps
+
+
+def bench_train(
+    cases: Sequence[str] = tuple(CASES), *, rounds: int = 3, scale: Scale | None = None, say: Say = tell_stderr
+) -> dict[str, Any]:
     """Measure the cases one after another; the keys stand in docs/bench.md."""
     unknown = [case for case in cases if case not in CASES]
     if unknown or rounds < 1:
         raise SettingsError(f"bench train knows the cases {', '.join(CASES)} and needs 1 round or more")
+    scale = scale or Scale()
     return {
         "bench": "train",
-        "cases": [_measure_case(case, rounds, say) for case in cases],
+        "cases": [_measure_case(case, rounds, scale, say) for case in cases],
         "rounds": rounds,
-        **COMMON,
+        **asdict(scale),
         "machine": machine(),
     }
 
 
-def _measure_case(case: str, rounds: int, say: Say) -> dict[str, Any]:
+def _measure_case(case: str, rounds: int, scale: Scale, say: Say) -> dict[str, Any]:
     spec = _spec(CASES[case])
     with ExitStack() as stack:
-        peers = _open_peers(case, spec, stack)
-        pool = PoolContestant(spec, N_ENVS)
+        peers = _open_peers(case, spec, scale, stack)
+        pool = PoolContestant(spec, scale.n_envs)
         stack.callback(pool.close)
-        rates = _interleave(case, rounds, peers, pool, say)
-    ours, names = rates["ours"], list(peers)
+        rates = _interleave(case, rounds, scale, peers, pool, say)
+    ours, names, limits = rates["ours"], list(peers), _limits(rates, scale.n_epochs)
     best = max(names, key=lambda name: statistics.median(rates[name]), default=None)
     return {
         "case": case,
@@ -72,43 +89,43 @@ def _measure_case(case: str, rounds: int, say: Say) -> dict[str, Any]:
         "limit_learn_samples_per_s": statistics.median(rates["limit, learning"]),
         "learn_of_limit": median_ratio(rates["learning"], rates["limit, learning"]),
         "limit_env_steps_per_s": statistics.median(rates["limit, env"]),
-        "limit_steps_per_s": statistics.median(_limits(rates)),
-        "of_limit": median_ratio(ours, _limits(rates)),
+        "limit_steps_per_s": statistics.median(limits),
+        "of_limit": median_ratio(ours, limits),
     }
 
 
-def _limits(rates: dict[str, list[float]]) -> list[float]:
-    """Return what both limits allow together: a step is emulated once and learned from ``EPOCHS`` times."""
+def _limits(rates: dict[str, list[float]], n_epochs: int) -> list[float]:
+    """Return both limits one after the other: a step is emulated once and learned from ``n_epochs`` times."""
     pairs = zip(rates["limit, env"], rates["limit, learning"], strict=True)
-    return [1 / (1 / env + EPOCHS / learn) for env, learn in pairs]
+    return [1 / (1 / env + n_epochs / learn) for env, learn in pairs]
 
 
 def _spec(case: dict[str, Any]) -> EnvSpec:
     return EnvSpec(**{name: value for name, value in case.items() if name in EnvSpec.__dataclass_fields__})
 
 
-def _open_peers(case: str, spec: EnvSpec, stack: ExitStack) -> dict[str, Callable[[], float]]:
+def _open_peers(case: str, spec: EnvSpec, scale: Scale, stack: ExitStack) -> dict[str, Callable[[], float]]:
     """Return SB3's PPO on both of its vector envs; a call takes one update and returns steps per second."""
     if not importlib.util.find_spec("stable_baselines3"):
         return {}
     peers: dict[str, Callable[[], float]] = {}
     for name, opener in (("sb3-subproc", sb3_subproc), ("sb3-dummy", sb3_dummy)):
-        vector_env = opener(spec, N_ENVS)
+        vector_env = opener(spec, scale.n_envs)
         stack.callback(vector_env.close)
-        peers[name] = _sb3_update(case, vector_env)
+        peers[name] = _sb3_update(case, vector_env, scale)
     return peers
 
 
-def _sb3_update(case: str, vector_env: Any) -> Callable[[], float]:
+def _sb3_update(case: str, vector_env: Any, scale: Scale) -> Callable[[], float]:
     from stable_baselines3 import PPO
 
     policy, arguments = sb3_policy(case)
     model = PPO(
         policy,
         vector_env,
-        n_steps=N_STEPS,
-        batch_size=BATCH,
-        n_epochs=EPOCHS,
+        n_steps=scale.n_steps,
+        batch_size=scale.batch_size,
+        n_epochs=scale.n_epochs,
         ent_coef=0.01,
         policy_kwargs=arguments,
         device="cpu",
@@ -116,14 +133,14 @@ def _sb3_update(case: str, vector_env: Any) -> Callable[[], float]:
 
     def update() -> float:
         started = time.perf_counter()
-        model.learn(ROWS, reset_num_timesteps=False)
-        return ROWS / (time.perf_counter() - started)
+        model.learn(scale.rows, reset_num_timesteps=False)
+        return scale.rows / (time.perf_counter() - started)
 
     return update
 
 
 def _interleave(
-    case: str, rounds: int, peers: dict[str, Callable[[], float]], pool: PoolContestant, say: Say
+    case: str, rounds: int, scale: Scale, peers: dict[str, Callable[[], float]], pool: PoolContestant, say: Say
 ) -> dict[str, list[float]]:
     """Train; in the pause after each of our updates let the others take theirs. The first round warms up."""
     rates: dict[str, list[float]] = {name: [] for name in ("ours", "learning", "limit, env", "limit, learning", *peers)}
@@ -140,9 +157,9 @@ def _interleave(
         if what != "update":
             return
         times = row["time"]
-        note("ours", ROWS / (times["seconds"] - seconds_before))
+        note("ours", scale.rows / (times["seconds"] - seconds_before))
         seconds_before = times["seconds"]
-        note("learning", ROWS * EPOCHS / times["learn_s"], "samples/s")
+        note("learning", scale.rows * scale.n_epochs / times["learn_s"], "samples/s")
         torch.set_num_threads(os.cpu_count() or 1)
         note("limit, learning", bare[0].turn(LIMIT_S), "samples/s")
         note("limit, env", pool.turn(LIMIT_S))
@@ -150,12 +167,12 @@ def _interleave(
             note(name, update())
 
     with tempfile.TemporaryDirectory() as folder:
-        steps = ROWS * (rounds + 1)
-        settings = make_settings({**CASES[case], **COMMON, **NO_EXTRAS, "total_timesteps": steps, "log_root": folder})
+        given = {**CASES[case], **asdict(scale), **NO_EXTRAS, "log_root": folder}
+        settings = make_settings({**given, "total_timesteps": scale.rows * (rounds + 1)})
         with Training(settings, RunFolder.create(folder, case), between_updates) as training:
             pool_of_ours: Any = training.pool
             shape, n_actions = pool_of_ours.observation_space.shape, int(pool_of_ours.action_space.n)
-            bare.append(BareLearning(case, shape, n_actions, BATCH))
+            bare.append(BareLearning(case, shape, n_actions, scale.batch_size))
             training.begin()
             training.run()
     return {name: values[1:] for name, values in rates.items()}
@@ -250,7 +267,7 @@ def _sb3_to_success(seconds: float, success: float, observation: str, say: Say) 
 
     torch.set_num_threads(os.cpu_count() or 1)
     started = time.perf_counter()
-    vector_env = sb3_dummy(EnvSpec(game="lantern", observation=observation), N_ENVS)
+    vector_env = sb3_dummy(EnvSpec(game="lantern", observation=observation), SB3_ENVS)
     try:
         watch = Watch()
         policy = "MlpPolicy" if observation == "features" else "CnnPolicy"
@@ -260,7 +277,7 @@ def _sb3_to_success(seconds: float, success: float, observation: str, say: Say) 
     finally:
         vector_env.close()
     return {
-        "name": f"sb3 PPO, its own defaults, DummyVecEnv of {N_ENVS}",
+        "name": f"sb3 PPO, its own defaults, DummyVecEnv of {SB3_ENVS}",
         "seconds": elapsed,
         "env_steps": int(model.num_timesteps),
         "success_rate": watch.rate,

@@ -58,6 +58,7 @@ class NatureEnv(gym.Env[Any, Any]):
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin the episode of ``seed``, or of the next seed of this env's own sequence."""
+        super().reset(seed=seed)
         if seed is not None:
             self._seeds = np.random.default_rng([seed])
         rows = {WHOLE: np.empty_like(self._stack)}

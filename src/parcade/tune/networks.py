@@ -93,7 +93,7 @@ def sb3_policy(case: str) -> tuple[str, dict[str, Any]]:
         return "MlpPolicy", {"net_arch": {"pi": [128, 128], "vf": [128, 128]}, "activation_fn": nn.Tanh}
     if case == "nature-cnn":
         return "CnnPolicy", {}  # SB3's own default is the Nature CNN with 512 features and no further layer
-    return "CnnPolicy", {"features_extractor_class": _small_extractor()}
+    return "CnnPolicy", {"features_extractor_class": _small_extractor(), "net_arch": []}
 
 
 def _small_extractor() -> type[Any]:

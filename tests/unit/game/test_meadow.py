@@ -206,7 +206,9 @@ def test_leaving_the_house_and_choosing_a_monster(player: Player) -> None:
 
 
 def test_the_first_victory_ends_the_episode(player: Player) -> None:
+    player.start(2)  # whose first wild monster waits until the hero walks to and fro
     player.meet_wild_monster()
+    assert not player.terminated
     features, state = player.features, player.state
     assert features["mode_battle"] == features["in_battle"] == features["wild"] == features["foe_hp"] == 1
     assert features["level_lead"] == pytest.approx((5 - state.foe.level) / 5)

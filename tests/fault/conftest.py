@@ -1,0 +1,6 @@
+"""Fault tests use the toys and helpers of the contract tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent.parent / "contract"))

@@ -1,0 +1,181 @@
+"""Hand-written envs small enough to be solved in seconds, and the few lines that train on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import cloudpickle
+import gymnasium as gym
+import numpy as np
+import torch
+from gymnasium import spaces
+
+from parcade.env.slot import leaves
+from parcade.env.spec import EnvSpec
+from parcade.learn.collect import Collector
+from parcade.learn.policy import NetSettings, Policy
+from parcade.learn.ppo import Learner, PpoSettings
+from parcade.learn.rollout import Rollout
+from parcade.pool.serial_pool import SerialPool
+
+
+class Maze(gym.Env):
+    """Five by five fields; walk from anywhere to the corner in as few steps as possible."""
+
+    observation_space = spaces.Box(0, 1, (10,), np.float32)
+    action_space = spaces.Discrete(4)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.x, self.y = (int(n) for n in self.np_random.integers(0, 4, 2))
+        self.steps = 0
+        return self._look(), {}
+
+    def step(self, action):
+        dx, dy = ((1, 0), (-1, 0), (0, 1), (0, -1))[action]
+        self.x, self.y = min(4, max(0, self.x + dx)), min(4, max(0, self.y + dy))
+        self.steps += 1
+        home = self.x == self.y == 4
+        return self._look(), 1.0 if home else -0.05, home, self.steps >= 40, {}
+
+    def _look(self):
+        seen = np.zeros(10, np.float32)
+        seen[self.x] = seen[5 + self.y] = 1
+        return seen
+
+
+class Follow(gym.Env):
+    """Answer the number shown with the same number; every miss costs its square."""
+
+    observation_space = spaces.Box(-1, 1, (1,), np.float32)
+    action_space = spaces.Box(-1, 1, (1,), np.float32)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self._show(), {}
+
+    def step(self, action):
+        reward = 1 - float((action[0] - self.shown[0]) ** 2)
+        self.steps += 1
+        return self._show(), reward, self.steps >= 8, False, {}
+
+    def _show(self):
+        self.shown = self.np_random.uniform(-1, 1, 1).astype(np.float32)
+        return self.shown
+
+
+class Endless(gym.Env):
+    """One point a step for ever; only cut, never over."""
+
+    observation_space = spaces.Box(0, 1, (1,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return np.ones(1, np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        return np.ones(1, np.float32), 1.0, False, self.steps >= 5, {}
+
+
+class Recall(gym.Env):
+    """A sign is shown once; four steps later it must be named. Without memory the mean reward is 0."""
+
+    observation_space = spaces.Box(-1, 1, (2,), np.float32)
+    action_space = spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.sign, self.steps = int(self.np_random.integers(2)), 0
+        return np.array([2 * self.sign - 1, 0], np.float32), {}
+
+    def step(self, action):
+        self.steps += 1
+        over = self.steps == 5
+        reward = (1.0 if action == self.sign else -1.0) if over else 0.0
+        return np.array([0, self.steps == 4], np.float32), reward, over, False, {}
+
+
+class Locks(gym.Env):
+    """Eight doors, two of them open; the one shown in the observation is right if it is open, else the other one."""
+
+    observation_space = spaces.Dict(
+        {"wish": spaces.Box(0, 1, (8,), np.float32), "action_mask": spaces.Box(0, 1, (8,), np.int8)}
+    )
+    action_space = spaces.Discrete(8)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.steps = 0
+        return self._show(), {}
+
+    def step(self, action):
+        if action not in self.open:
+            raise ValueError(f"door {action} is locked; open are {self.open}")
+        self.steps += 1
+        reward = float(action == self.right)
+        return self._show(), reward, self.steps >= 8, False, {}
+
+    def _show(self):
+        self.open = [int(n) for n in self.np_random.choice(8, 2, replace=False)]
+        self.right = self.open[0]
+        mask, wish = np.zeros(8, np.int8), np.zeros(8, np.float32)
+        mask[self.open], wish[self.right] = 1, 1
+        return {"wish": wish, "action_mask": mask}
+
+
+class Walk(gym.Env):
+    """A walk over random pictures or vectors that ends at random: rollouts with everything in them."""
+
+    def __init__(self, observation=None, action=None, ends=0.05):
+        self.observation_space = observation or spaces.Box(-1, 1, (6,), np.float32)
+        self.action_space = action or spaces.Discrete(4)
+        self.ends = ends
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.observation_space.seed(seed)
+        return self.observation_space.sample(), {}
+
+    def step(self, action):
+        end, kind = self.np_random.random(2)
+        reward = float(self.np_random.normal())
+        ended = end < self.ends
+        return self.observation_space.sample(), reward, bool(ended and kind < 0.5), bool(ended and kind >= 0.5), {}
+
+
+@dataclass
+class Bench:
+    pool: SerialPool
+    policy: Policy
+    rollout: Rollout
+    collector: Collector
+    learner: Learner
+
+    def returns(self, updates: int) -> list[float]:
+        """Train and return the mean return of each update's finished episodes."""
+        means = []
+        for _ in range(updates):
+            rollout = self.collector.collect()
+            self.learner.update(rollout)
+            means.append(float(np.mean([episode.total_reward for episode in rollout.episodes] or [np.nan])))
+        return means
+
+
+def bench(env, n_envs=16, n_steps=32, n_groups=2, seed=0, net=None, scaler=None, **ppo) -> Bench:
+    """Return everything a training needs, on ``env`` (a class or a function that makes an env)."""
+    pool = SerialPool(EnvSpec(factory=cloudpickle.dumps(env)), n_envs, seed=seed, n_groups=n_groups)
+    shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
+    torch.manual_seed(seed)
+    policy = Policy(shapes, pool.action_space, net or NetSettings(hidden=(64, 64)))
+    distribution = policy.distribution
+    rows = leaves(pool.observation_space)
+    rollout = Rollout(n_steps, n_envs, rows, distribution.action_shape, distribution.action_dtype)
+    collector = Collector(pool, policy, rollout, torch.Generator().manual_seed(seed + 1))
+    settings = PpoSettings(**{"learning_rate": 3e-3, "batch_size": 128, **ppo})
+    learner = Learner(policy, settings, torch.Generator().manual_seed(seed + 2), return_scaler=scaler)
+    pool.reset()
+    return Bench(pool, policy, rollout, collector, learner)
