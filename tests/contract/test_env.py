@@ -6,10 +6,13 @@ import pytest
 from gymnasium.utils.env_checker import check_env
 
 from parcade import EnvSpec, make_env, register_envs
+from parcade.console.gameboy import GameBoy
+from parcade.console.rom import builtin_rom
+from parcade.env.console_env import ConsoleEnv
 from parcade.env.make import make
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
-from parcade.game.base import FIRST_HELD_OUT_SEED
-from parcade.game.lantern import dungeon_seed
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action
+from parcade.game.lantern import Lantern, dungeon_seed
 
 OBSERVATIONS = ("features", "pixels", "both")
 
@@ -185,3 +188,21 @@ def test_preprocessing_skips_greys_resizes_stacks_and_clips():
     assert observation[:, 0, 0].tolist() == [6, 7]
     assert terminated
     assert reward == 2.0
+
+
+def test_a_tapped_button_is_a_new_press_every_step_and_a_held_one_is_not():
+    def modes(tap):
+        class Pausing(Lantern):
+            actions = (Action("start", ("start",), tap=tap),)
+
+        env = ConsoleEnv(GameBoy(builtin_rom("lantern.gb")), Pausing())
+        env.reset(seed=1)
+        found = []
+        for _ in range(4):
+            env.step(0)
+            found.append(env._state.mode)
+        env.close()
+        return found
+
+    assert modes(tap=True) == [6, 2, 6, 2]  # paused, playing, paused, playing
+    assert modes(tap=False) == [6, 6, 6, 6]

@@ -8,7 +8,7 @@ from parcade.learn.policy import NetSettings
 
 def test_a_maze_is_solved_from_scratch():
     returns = bench(Maze).returns(40)
-    assert returns[0] < 0
+    assert np.mean(returns[:3]) < 0.5  # while acting at random
     assert np.mean(returns[-3:]) > 0.75  # the shortest ways are worth 0.8 on average
 
 

@@ -15,6 +15,8 @@ from parcade.env.slot import WHOLE, Rows, leaves, read_leaves
 from parcade.errors import SettingsError, did_you_mean
 from parcade.game.base import Game
 
+RELEASE_FRAMES = 1  # how long a tapped button is let go before the step ends
+
 
 class ConsoleEnv(gym.Env[Any, Any]):
     """One game on one console; observations are ``pixels``, ``features`` or both.
@@ -47,6 +49,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         self.metadata = {**self.metadata, "render_fps": max(1, round(60 / self.frame_skip))}
         self._weights = merged_weights(game, reward_weights or {})
         self._masks = [button_mask(console.buttons, *action.buttons) for action in game.actions]
+        self._taps = [action.tap and self.frame_skip > RELEASE_FRAMES for action in game.actions]
         self._save_states = tuple(save_states)
         if not self._save_states and not game.restarts_itself:
             self._save_states = (console.save(),)  # power-on: every episode starts from the same machine
@@ -82,7 +85,12 @@ class ConsoleEnv(gym.Env[Any, Any]):
 
     def advance(self, action: SupportsInt, rows: Rows) -> tuple[float, bool, bool]:
         """Hold the action's buttons for ``frame_skip`` frames and write the observation."""
-        self.console.advance(self._masks[int(action)], self.frame_skip, self._draw)
+        choice = int(action)
+        if self._taps[choice]:
+            self.console.advance(self._masks[choice], self.frame_skip - RELEASE_FRAMES, False)
+            self.console.advance(0, RELEASE_FRAMES, self._draw)
+        else:
+            self.console.advance(self._masks[choice], self.frame_skip, self._draw)
         before, after = self._state, self.game.read(self.console)
         parts = self.game.reward(self._progress, before, after)
         weights = self._weights

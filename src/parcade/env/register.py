@@ -7,7 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 RACING = "parcade/CarRacing-v3"
-_IDS = {"parcade/Lantern-v0": "lantern"}
+_IDS = {"parcade/Lantern-v0": "lantern", "parcade/Meadow-v0": "meadow"}
 
 
 def register_envs() -> None:

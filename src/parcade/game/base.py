@@ -20,10 +20,15 @@ FIRST_HELD_OUT_SEED = 1 << 31  # env seeds from here on are kept for evaluation 
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """A named button mask: the buttons held for the whole step, by name."""
+    """A named button mask: the buttons held for the whole step, by name.
+
+    With ``tap`` they are let go for the step's last frame, so that the same action again is a new press: texts and
+    menus wait for one.
+    """
 
     name: str
     buttons: tuple[str, ...] = ()
+    tap: bool = False
 
 
 class Game(ABC, Generic[State, Progress]):

@@ -82,8 +82,8 @@ class LinksAwakening(Game[LinkState, Progress]):
         Action("down", ("down",)),
         Action("left", ("left",)),
         Action("right", ("right",)),
-        Action("a", ("a",)),
-        Action("b", ("b",)),
+        Action("a", ("a",), tap=True),
+        Action("b", ("b",), tap=True),
         Action("up_a", ("up", "a")),
         Action("down_a", ("down", "a")),
         Action("left_a", ("left", "a")),
@@ -248,7 +248,7 @@ class LinksAwakening(Game[LinkState, Progress]):
 class LinksAwakeningWithMenu(LinksAwakening):
     """The same title with START (inventory) and SELECT (map); without them an agent cannot lose itself in menus."""
 
-    actions = (*LinksAwakening.actions, Action("start", ("start",)), Action("select", ("select",)))
+    actions = (*LinksAwakening.actions, Action("start", ("start",), tap=True), Action("select", ("select",), tap=True))
 
 
 def holdings(state: LinkState) -> list[str]:

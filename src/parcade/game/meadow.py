@@ -155,12 +155,12 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
     restarts_itself = True
     actions = (
         Action("wait"),
-        Action("up", ("up",)),
-        Action("down", ("down",)),
-        Action("left", ("left",)),
-        Action("right", ("right",)),
-        Action("a", ("a",)),
-        Action("b", ("b",)),
+        Action("up", ("up",), tap=True),
+        Action("down", ("down",), tap=True),
+        Action("left", ("left",), tap=True),
+        Action("right", ("right",), tap=True),
+        Action("a", ("a",), tap=True),
+        Action("b", ("b",), tap=True),
     )
     metric_names = (
         *("success", "left_house", "first_victory", "town", "badge"),
@@ -249,16 +249,16 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
                 _party_parts(parts, before, after)
         if after.won > before.won:
             parts["victory"] = after.won - before.won
-        if after.badges > before.badges:
-            parts["badge"] = after.badges - before.badges
         risen = after.flags & ~before.flags
         if risen:
             self._flag_parts(parts, risen)
         return parts
 
     def _flag_parts(self, parts: dict[str, float], risen: int) -> None:
-        for part, flag in (("goal", self.goal), ("first_monster", "first_monster"), ("town", "town")):
-            if risen >> FLAGS[flag] & 1:
+        if risen >> FLAGS[self.goal] & 1:
+            parts["goal"] = 1.0
+        for part in ("first_monster", "town", "badge"):  # ``badges`` follows its flag only after a text
+            if risen >> FLAGS[part] & 1:
                 parts[part] = 1.0
         trainers = (risen >> FLAGS["taro"] & 1) + (risen >> FLAGS["pia"] & 1)
         if trainers:

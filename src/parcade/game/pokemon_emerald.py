@@ -48,7 +48,8 @@ class PokemonEmerald(Game[State, Progress]):
     known_sha1: ClassVar[dict[str, str]] = {"f3ae088181bf583e55daf962a92bb46f4f1d07b7": "USA, Europe"}
     actions = (
         Action("noop"),
-        *(Action(name, (name,)) for name in ("up", "down", "left", "right", "a", "b")),
+        *(Action(name, (name,)) for name in ("up", "down", "left", "right")),
+        *(Action(name, (name,), tap=True) for name in ("a", "b")),
     )
     feature_names = (
         *_SCALARS,
@@ -224,7 +225,7 @@ class PokemonEmerald(Game[State, Progress]):
 class PokemonEmeraldWithStart(PokemonEmerald):
     """The same with the START button, for runs that need the menu; more to explore, more ways to get lost."""
 
-    actions = (*PokemonEmerald.actions, Action("start", ("start",)))
+    actions = (*PokemonEmerald.actions, Action("start", ("start",), tap=True))
 
 
 _NOBODY = Fighter(0, 0, 0, 0, 0, (0, 0, 0, 0))

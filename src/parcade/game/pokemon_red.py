@@ -80,8 +80,8 @@ class PokemonRed(Game[RedState, Progress]):
         Action("down", ("down",)),
         Action("left", ("left",)),
         Action("right", ("right",)),
-        Action("a", ("a",)),
-        Action("b", ("b",)),
+        Action("a", ("a",), tap=True),
+        Action("b", ("b",), tap=True),
     )
     reward_weights: ClassVar[Mapping[str, float]] = {
         "explore": 0.02,
@@ -225,7 +225,7 @@ class PokemonRed(Game[RedState, Progress]):
 class PokemonRedWithMenu(PokemonRed):
     """The same title with START and SELECT, which field moves, items and switching need."""
 
-    actions = (*PokemonRed.actions, Action("start", ("start",)), Action("select", ("select",)))
+    actions = (*PokemonRed.actions, Action("start", ("start",), tap=True), Action("select", ("select",), tap=True))
 
 
 def _in_first_room(memory: Memory) -> bool:

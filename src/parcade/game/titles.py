@@ -12,6 +12,7 @@ from parcade.game.base import Game
 
 _TITLES = {
     "lantern": "parcade.game.lantern:Lantern",
+    "meadow": "parcade.game.meadow:Meadow",
     "links-awakening": "parcade.game.links_awakening:LinksAwakening",
     "pokemon-emerald": "parcade.game.pokemon_emerald:PokemonEmerald",
     "pokemon-red": "parcade.game.pokemon_red:PokemonRed",

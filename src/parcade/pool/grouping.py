@@ -100,6 +100,12 @@ class GroupedRows:
             over = slots[ended]
             self.journal.finish(over, self.slab.arrays["episode"][over])
 
+    def forget_steps(self) -> None:
+        """Count from zero again; no worker is at work."""
+        self.under_way = [False] * len(self.slices)
+        self.steps_sent = [0] * len(self.slices)
+        self.slab.arrays["steps_done"][:] = 0
+
     def note_starts(self) -> None:
         """After all slots began: take over which episode each is in; a poisoned one was skipped."""
         begun = self.slab.arrays["episode"]

@@ -14,6 +14,7 @@ import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -23,7 +24,7 @@ from parcade.env.make import make_game
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, PoolError
 from parcade.pool.lifecycle import Life
-from parcade.pool.worker import TALK, WorkerOrders, run_worker
+from parcade.pool.worker import BELL, TALK, WorkerOrders, run_worker
 
 _OPEN_ENDS: weakref.WeakSet[Connection] = weakref.WeakSet()  # the trainer's ends of all pools' pipes
 BURIAL_S = 5.0
@@ -39,6 +40,7 @@ class Seat:
     process: Any = None
     bell: Connection | None = None
     talk: Connection | None = None
+    serial: int = 0  # of the last command; an answer to an earlier one is nobody's any more
     told: tuple[str, str, str, str] | None = None  # kind, name, text and trace of what the worker raised
 
     @property
@@ -53,20 +55,34 @@ class Seat:
         self.talk.send(message)
 
     def command(self, command: Any) -> None:
-        """Send a command and ring, so that the worker looks for it."""
-        self.tell(command)
+        """Ring, then send a command: one larger than the pipe is read while it is being written."""
+        self.serial += 1
         os.write(self.fd, TALK)
+        self.tell((self.serial, command))
 
     def has_word(self, timeout_s: float) -> bool:
         """Wait for the worker to say something (or to close its pipe)."""
         assert self.talk is not None
         return self.talk.poll(timeout_s)
 
-    def hear(self) -> tuple[str, Any]:
-        """Return a word of the worker's and what came with it."""
+    def hear(self) -> tuple[str, int, Any]:
+        """Return a word of the worker's, which command it answers, and what came with it."""
         assert self.talk is not None
-        said: tuple[str, Any] = self.talk.recv()
+        said: tuple[str, int, Any] = self.talk.recv()
         return said
+
+    def read_bells(self) -> bytes:
+        """Return what the worker rang since the bell was last read; nothing means that its end is closed."""
+        try:
+            return os.read(self.fd, 64 * BELL.size)
+        except OSError:
+            return b""
+
+    def forget_bells(self) -> None:
+        """Throw away what the worker rang."""
+        assert self.bell is not None
+        while self.bell.poll(0) and self.read_bells():
+            pass
 
     def bury(self, kill_now: bool) -> int | None:
         """Make sure the process is gone, take its last words, close its pipes; return its exit code."""
@@ -84,7 +100,7 @@ class Seat:
     def _take_last_words(self) -> None:
         with contextlib.suppress(EOFError, OSError):
             while self.told is None and self.talk is not None and self.has_word(0.1):
-                said, payload = self.hear()
+                said, _, payload = self.hear()
                 if said == "raised":
                     self.told = payload
 
@@ -136,7 +152,7 @@ class Launcher:
         if seat.process is not None:
             with contextlib.suppress(ValueError):  # the kernel still holds it
                 seat.process.close()
-        seat.process, seat.bell, seat.talk, seat.told = process, bell, talk, None
+        seat.process, seat.bell, seat.talk, seat.told, seat.serial = process, bell, talk, None, 0
 
     def _pack(self, orders: WorkerOrders) -> bytes:
         # A thread's end counts as its process's death for the kernel, so only the main thread may be relied on.
@@ -181,6 +197,7 @@ def _bound_waits(pipe: Connection, seconds: float) -> None:
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C back from a process until it has chosen to ignore it."""
+    resource_tracker.ensure_running()  # starting it would let Ctrl-C through again
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield

@@ -211,16 +211,13 @@ class ProcessPool:
         """Take what any worker says next, or find out why none does."""
         events = self._poll.poll(min(GLANCE_S, self._step_deadline_s / 4) * 1000)
         for fd, _ in events:
-            self._hear(self._seat_of[fd], fd)
+            self._hear(self._seat_of[fd])
         now = time.monotonic()
         if not events or now - self._felt_s > GLANCE_S:
             self._feel_pulses(now)
 
-    def _hear(self, seat: Seat, fd: int) -> None:
-        try:
-            said = os.read(fd, 64 * BELL.size)
-        except OSError:
-            said = b""
+    def _hear(self, seat: Seat) -> None:
+        said = seat.read_bells()
         if not said:
             return self._recover(seat)
         for (group,) in BELL.iter_unpack(said):
@@ -256,13 +253,13 @@ class ProcessPool:
         self._listen()
 
     def _settle(self) -> None:
-        """Wait for the steps under way and forget them."""
+        """Wait for the steps under way and forget them; holds also after a Ctrl-C in the middle of send or recv."""
         self._check_open()
-        for pending in self._pending:
-            while pending:
-                self._wait()
+        self._supervisor.settle_all()
         self._answered.clear()
-        self.groups.under_way = [False] * self.n_groups
+        for pending in self._pending:
+            pending.clear()
+        self.groups.forget_steps()
 
     def dump(self) -> dict[str, Array]:
         """Return the journal; no step may be under way."""

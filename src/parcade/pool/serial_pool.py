@@ -94,7 +94,7 @@ class SerialPool:
 
     def _bring_back(self) -> None:
         journal = self.groups.journal
-        self.groups.under_way = [False] * self.n_groups
+        self.groups.forget_steps()
         for slot, runner in enumerate(self._runners):
             runner.run_seed = self.seed
             runner.replay(int(journal.episode[slot]), journal.actions(slot))

@@ -28,7 +28,7 @@ from parcade.pool.lifecycle import (
     cause_of_exit,
 )
 from parcade.pool.slab import Slab
-from parcade.pool.worker import Call, Finish, Restore, SlotPlan, WorkerOrders
+from parcade.pool.worker import Call, Finish, Restore, Settle, SlotPlan, WorkerOrders
 
 log = logging.getLogger("parcade.pool")
 GLANCE_S = 0.2  # how long a wait lasts before the process is looked at
@@ -106,6 +106,17 @@ class Supervisor:
         limit = seat.orders.memory_limit_mb
         hint = f"; its memory limit is {limit} MB" if cause.kind == "memory" and limit else ""
         return EnvError(f"the env {seat.orders.spec.label!r} cannot be made: it {cause.words}{hint}")
+
+    def settle_all(self) -> None:
+        """Wait until no worker has anything left to do, whatever was rung; what the slots were told is forgotten.
+
+        A worker that dies meanwhile is found by ``begin_all``, which brings every slot anew.
+        """
+        for seat in self.seats:
+            with contextlib.suppress(WorkerDiedError):
+                self._command(seat, Settle())
+                self._await_word(seat, "settled", self._step_deadline_s)
+                seat.forget_bells()
 
     def begin_all(self, run_seed: int) -> None:
         """Bring every slot to where the journal says, from any state; no step is under way."""
@@ -196,7 +207,7 @@ class Supervisor:
         while True:
             if seat.has_word(GLANCE_S):
                 try:
-                    said, payload = seat.hear()
+                    said, serial, payload = seat.hear()
                 except BlockingIOError:
                     raise WorkerDiedError(self._step_deadline_s) from None
                 except (EOFError, OSError):
@@ -204,7 +215,7 @@ class Supervisor:
                 if said == "raised":
                     seat.told = payload
                     raise WorkerDiedError
-                if said == word:
+                if said == word and serial == seat.serial:
                     return payload
                 continue
             beats = self._beats(seat)

@@ -79,6 +79,11 @@ class Finish:
 
 
 @dataclass(frozen=True, slots=True)
+class Settle:
+    """Say that everything rung before is done."""
+
+
+@dataclass(frozen=True, slots=True)
 class Call:
     """Reach one slot's env (see ``calling``) and answer with the result; arguments are cloudpickled."""
 
@@ -168,7 +173,8 @@ def _serve(
         if not message:
             raise TrainerGoneError
         if message == TALK:
-            message = _obey(_hear(talk), runners, talk)
+            serial, command = _hear(talk)
+            message = _obey(serial, command, runners, talk)
         else:
             for step in groups[BELL.unpack(message)[0]]:
                 step()
@@ -177,7 +183,7 @@ def _serve(
             _ring(fd, message)
 
 
-def _obey(command: Any, runners: dict[int, SlotRunner], talk: Connection) -> bytes:
+def _obey(serial: int, command: Any, runners: dict[int, SlotRunner], talk: Connection) -> bytes:
     """Carry out a command; return what the bell has to say about it."""
     if isinstance(command, Finish):
         for slot in command.slots:
@@ -190,9 +196,11 @@ def _obey(command: Any, runners: dict[int, SlotRunner], talk: Connection) -> byt
             for name, value in command.attributes.get(slot, {}).items():
                 apply_call(runner.env, "set", name, (cloudpickle.loads(value),), {})
             runner.replay(plan.episode, plan.actions, plan.doomed)
-        _say(talk, "restored")
+        _say(talk, "restored", serial=serial)
+    elif isinstance(command, Settle):
+        _say(talk, "settled", serial=serial)
     elif isinstance(command, Call):
-        _say(talk, "answer", _answer_packed(runners[command.slot].env, command))
+        _say(talk, "answer", _answer_packed(runners[command.slot].env, command), serial)
     return b""
 
 
@@ -213,9 +221,9 @@ def _hear(talk: Connection) -> Any:
         raise TrainerGoneError from None
 
 
-def _say(talk: Connection, word: str, payload: Any = None) -> None:
+def _say(talk: Connection, word: str, payload: Any = None, serial: int = 0) -> None:
     try:
-        talk.send((word, payload))
+        talk.send((word, serial, payload))
     except OSError:
         raise TrainerGoneError from None
 
@@ -232,7 +240,7 @@ def _tell(talk: Connection, error: BaseException) -> None:
     try:
         is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         kind = "memory" if is_memory else "raised"
-        talk.send(("raised", (kind, type(error).__name__, str(error), traceback.format_exc())))
+        talk.send(("raised", 0, (kind, type(error).__name__, str(error), traceback.format_exc())))
     except Exception:
         traceback.print_exc(file=sys.stderr)
 

@@ -292,8 +292,9 @@ def test_parts_of_rare_events(player: Player) -> None:
     game, state = Meadow("badge"), player.state
     progress = game.begin(state)
     assert game.reward(progress, state, state) == {"step": 1}
-    badge = changed(state, badges=1, flags=state.flags | 1 << FLAGS["badge"])
+    badge = changed(state, flags=state.flags | 1 << FLAGS["badge"])
     assert game.reward(progress, state, badge) == {"step": 1, "badge": 1, "goal": 1}
+    assert game.reward(progress, badge, badge._replace(badges=1)) == {"step": 1}
     assert game.over(badge, progress)
     assert not game.over(state, progress)
     pia = changed(state, flags=state.flags | 1 << FLAGS["pia"])

@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+import torch
+from gymnasium import spaces
+from tiny_envs import Endless, Locks, Walk, bench
+
+from parcade.errors import EnvError
+from parcade.learn.act import Actor
+from parcade.learn.policy import NetSettings
+
+LSTM = NetSettings(hidden=(16,), lstm=8)
+
+
+def test_truncated_rows_get_the_value_of_the_final_observation_and_no_others():
+    trained = bench(lambda: Walk(ends=0.3), n_envs=8)
+    rollout = trained.collector.collect()
+    cut = rollout.truncated & ~rollout.terminated
+    assert cut.any()
+    assert rollout.terminated.any()
+    assert (rollout.final_values[~cut] == 0).all()
+    assert (rollout.final_values[cut] != 0).all()
+    assert len(rollout.episodes) == rollout.ended.sum()
+
+
+def test_values_of_a_rollout_are_those_of_single_steps():
+    trained = bench(Walk)
+    rollout = trained.collector.collect()
+    with torch.no_grad():
+        values = torch.stack([trained.policy(dict(obs=row))[1] for row in rollout.obs_tensors["obs"]])
+    assert np.allclose(values.numpy(), rollout.values, atol=1e-6)
+
+
+def test_final_value_of_a_constant_observation_is_its_value():
+    rollout = bench(Endless).collector.collect()
+    assert rollout.final_values[rollout.truncated] == pytest.approx(rollout.values[0, 0], abs=1e-6)
+
+
+def by_hand(policy, rollout):
+    """Step every slot through the rollout alone, forgetting where an episode ended the step before."""
+    params, values, states = [], [], rollout.states.clone()
+    policy.prepare()
+    with torch.no_grad():
+        for t in range(rollout.n_steps):
+            if t:
+                states[torch.from_numpy(rollout.ended[t - 1])] = 0
+            step_params, step_values, states = policy.step({"obs": rollout.obs_tensors["obs"][t]}, states)
+            params.append(step_params)
+            values.append(step_values)
+    states[torch.from_numpy(rollout.ended[-1])] = 0
+    return torch.stack(params), torch.stack(values), states
+
+
+def test_memory_is_forgotten_at_ends_and_kept_across_rollouts():
+    trained = bench(lambda: Walk(ends=0.1), n_envs=8, n_steps=24, net=LSTM)
+    trained.collector.collect()
+    between = trained.collector.recurrent_state()
+    rollout = trained.collector.collect()
+    assert torch.equal(rollout.states, between)
+    assert between.any()
+    params, values, after = by_hand(trained.policy, rollout)
+    log_probs = trained.policy.distribution.log_prob(params.flatten(0, 1), rollout.actions.flatten())
+    assert torch.allclose(log_probs, rollout.log_probs.flatten(), atol=1e-6)
+    assert np.allclose(values.numpy(), rollout.values[:-1], atol=1e-6)
+    assert torch.allclose(after, trained.collector.recurrent_state(), atol=1e-6)
+
+
+def test_unrolling_gives_the_numbers_and_gradients_of_single_steps():
+    trained = bench(lambda: Walk(ends=0.1), n_envs=8, n_steps=24, net=LSTM)
+    trained.collector.collect()
+    rollout, policy = trained.collector.collect(), trained.policy
+    assert rollout.starts().any()
+    params, values = policy.unroll(rollout.flat(), rollout.states, rollout.starts())
+    stepped_params, stepped_values, _ = by_hand(policy, rollout)
+    assert torch.allclose(params, stepped_params.flatten(0, 1), atol=1e-6)
+    assert torch.allclose(values, stepped_values.flatten(), atol=1e-6)
+
+    state, parts = rollout.states.clone(), []
+    for t, latent in enumerate(rollout.obs_tensors["obs"][:-1]):
+        state = state * (~rollout.starts()[t]).unsqueeze(-1)
+        out, state = policy.recurrence.step(latent, state)
+        parts.append(policy.critic(out))
+    wanted = torch.autograd.grad(torch.cat(parts).square().sum(), policy.recurrence.parameters())
+    got = torch.autograd.grad(values.square().sum(), policy.recurrence.parameters())
+    for one, other in zip(wanted, got, strict=True):
+        assert torch.allclose(one, other, atol=1e-5)
+
+
+def test_the_value_at_a_cut_uses_the_memory_of_the_episode_that_was_cut():
+    trained = bench(Endless, n_envs=4, n_steps=7, net=LSTM)
+    rollout, policy = trained.collector.collect(), trained.policy
+    state = policy.initial_state(1)
+    policy.prepare()
+    with torch.no_grad():
+        for _ in range(6):  # five steps, then the observation the episode was cut at
+            _, value, state = policy.step({"obs": torch.ones(1, 1)}, state)
+    assert rollout.truncated[4].all()
+    assert rollout.final_values[4] == pytest.approx(float(value), abs=1e-6)
+
+
+def test_a_collector_taken_up_goes_on_with_the_same_numbers():
+    first, second = (bench(lambda: Walk(ends=0.1), net=LSTM) for _ in range(2))
+    first.returns(2)
+    second.policy.load_state_dict(first.policy.state_dict())
+    second.pool.load(first.pool.dump())
+    second.collector.load_state(first.collector.state())
+    second.collector._noise.set_state(first.collector._noise.get_state())
+    one, other = first.collector.collect(), second.collector.collect()
+    assert torch.equal(one.log_probs, other.log_probs)
+    assert np.array_equal(one.values, other.values)
+
+
+def test_a_mask_without_any_action_is_refused_by_slot():
+    class Shut(Locks):
+        def _show(self):
+            shown = super()._show()
+            shown["action_mask"][:] = 0
+            return shown
+
+    with pytest.raises(EnvError, match="slot 0 shows an action_mask that allows no action"):
+        bench(Shut).collector.collect()
+
+
+def test_an_actor_has_memory_within_an_episode_and_none_across():
+    policy = bench(lambda: Walk(spaces.Box(-1, 1, (2,), np.float32)), net=LSTM).policy
+    torch.nn.init.normal_(policy.actor[-1].weight, std=3.0)
+    actor = Actor(policy, seed=3)
+    seen = {"obs": np.ones(2, np.float32)}
+    start = actor._state.clone()
+    actor(seen)
+    assert not torch.equal(actor._state, start)
+    actor.begin()
+    assert torch.equal(actor._state, start)
+
+
+def test_an_actor_repeats_itself_for_the_same_seed_and_takes_the_likeliest_if_asked():
+    policy = bench(Walk).policy
+    shown = [{"obs": np.full(6, n / 10, np.float32)} for n in range(30)]
+    first, second = Actor(policy, seed=1), Actor(policy, seed=1)
+    assert [first(rows) for rows in shown] == [second(rows) for rows in shown]
+    likeliest = Actor(policy, deterministic=True)
+    with torch.no_grad():
+        wanted = [int(policy({"obs": torch.from_numpy(rows["obs"])[None]})[0].argmax()) for rows in shown]
+    assert [likeliest(rows) for rows in shown] == wanted
