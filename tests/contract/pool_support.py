@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import time
 from collections.abc import Callable, Iterator
@@ -146,5 +147,6 @@ def no_leaks() -> Iterator[None]:
     files = open_files()
     yield
     until(lambda: not own_processes(), what="the end of all workers")
+    gc.collect()  # a slab's mapping holds a descriptor until its last array is gone
     assert own_slabs() == []
     assert open_files() == files

@@ -26,7 +26,7 @@ def test_values_of_a_rollout_are_those_of_single_steps():
     trained = bench(Walk)
     rollout = trained.collector.collect()
     with torch.no_grad():
-        values = torch.stack([trained.policy(dict(obs=row))[1] for row in rollout.obs_tensors["obs"]])
+        values = torch.stack([trained.policy({"obs": row})[1] for row in rollout.obs_tensors["obs"]])
     assert np.allclose(values.numpy(), rollout.values, atol=1e-6)
 
 

@@ -147,6 +147,9 @@ class Walk(gym.Env):
         return self.observation_space.sample(), reward, bool(ended and kind < 0.5), bool(ended and kind >= 0.5), {}
 
 
+OPEN: list[SerialPool] = []  # closed after each test by conftest.py
+
+
 @dataclass
 class Bench:
     pool: SerialPool
@@ -168,6 +171,7 @@ class Bench:
 def bench(env, n_envs=16, n_steps=32, n_groups=2, seed=0, net=None, scaler=None, **ppo) -> Bench:
     """Return everything a training needs, on ``env`` (a class or a function that makes an env)."""
     pool = SerialPool(EnvSpec(factory=cloudpickle.dumps(env)), n_envs, seed=seed, n_groups=n_groups)
+    OPEN.append(pool)
     shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
     torch.manual_seed(seed)
     policy = Policy(shapes, pool.action_space, net or NetSettings(hidden=(64, 64)))

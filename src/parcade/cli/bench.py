@@ -63,6 +63,9 @@ def _env_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--n-workers", type=_counts, default=(), metavar="N,…", help="workers [one for each core]")
     parser.add_argument("--peer-envs", type=whole_number, default=16, metavar="N", help="envs of each peer [16]")
     parser.add_argument("--no-peers", action="store_false", dest="peers", help="leave the other libraries out")
+    parser.add_argument(
+        "--limit-consoles", type=whole_number, default=1, metavar="N", help="consoles of each bare process [1]"
+    )
     parser.add_argument("--plot", metavar="FILE", help="also draw a PNG")
 
 
@@ -80,6 +83,7 @@ def _bench_env(arguments: argparse.Namespace) -> dict[str, Any]:
         n_workers=arguments.n_workers,
         peer_envs=arguments.peer_envs,
         peers=arguments.peers,
+        limit_consoles=arguments.limit_consoles,
         rom=arguments.rom,
         state=arguments.state,
     )

@@ -79,7 +79,7 @@ def _make(maker: Callable[[], Any]) -> gym.Env[Any, Any]:
     try:
         env = maker()
     except ParcadeError as error:
-        raise _Fault(str(error)) from None
+        raise _Fault(f"{error}.") from None
     except Exception as error:
         raise _Fault(f"The env cannot be made: {_words(error)}. Call the factory by itself to see where.") from None
     if not isinstance(env, gym.Env):
@@ -131,15 +131,17 @@ def _play(env: gym.Env[Any, Any], seed: int, actions: list[Any], faults: list[st
     started = time.perf_counter()
     trace: Trace = [(_reset(env, seed), 0.0, False, False)]
     reset_s = time.perf_counter() - started
-    faults += _observation_faults(env.observation_space, trace[0][0], "reset")
+    found = _observation_faults(env.observation_space, trace[0][0], "reset")
     for action in actions:
-        answer = _step(env, action)
-        observation, reward, terminated, truncated = answer
-        faults += [f for f in _observation_faults(env.observation_space, observation, "step") if f not in faults]
-        faults += [f for f in _result_faults(reward, terminated, truncated) if f not in faults]
+        if found:  # each fault is told once
+            break
+        observation, reward, terminated, truncated = _step(env, action)
+        found += _observation_faults(env.observation_space, observation, "step")
+        found += _result_faults(reward, terminated, truncated)
         trace.append((_copied(observation), _number(reward), bool(terminated), bool(truncated)))
         if terminated or truncated:
             break
+    faults += found
     return trace, reset_s
 
 

@@ -41,7 +41,7 @@ class RunningMoments(nn.Module):
         super().__init__()
         self.register_buffer("mean", torch.zeros(size))
         self.register_buffer("var", torch.ones(size))
-        self.register_buffer("count", torch.zeros(()))
+        self.register_buffer("count", torch.zeros(1))
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Scale to mean 0 and variance 1; before the first ``observe`` only the limit acts."""

@@ -53,9 +53,14 @@ def record_episodes(spec: EnvSpec, n_episodes: int, seed: int = 0, max_steps: in
 
 
 class BareProcesses:
-    """One process per core, each with one console; ``turn`` returns their steps per second together."""
+    """One process per core with ``n_consoles`` each, stepped in turn; ``turn`` returns their steps per second together.
 
-    def __init__(self, spec: EnvSpec, episodes: list[RecordedEpisode], n_processes: int | None = None) -> None:
+    One console for each process is the strictest limit: a second one already pushes the first out of the cache.
+    """
+
+    def __init__(
+        self, spec: EnvSpec, episodes: list[RecordedEpisode], n_processes: int | None = None, n_consoles: int = 1
+    ) -> None:
         self._pipes: list[Connection] = []
         self._processes: list[Any] = []
         context = multiprocessing.get_context("spawn")
@@ -63,7 +68,7 @@ class BareProcesses:
             for number in range(n_processes or os.cpu_count() or 1):
                 ours, theirs = context.Pipe()
                 turned = episodes[number % len(episodes) :] + episodes[: number % len(episodes)]
-                process = context.Process(target=_serve, args=(spec, turned, theirs), daemon=True)
+                process = context.Process(target=_serve, args=(spec, turned, n_consoles, theirs), daemon=True)
                 process.start()
                 theirs.close()
                 self._pipes.append(ours)
@@ -120,39 +125,43 @@ class BareVariant:
         self._processes.close()
 
 
-def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], pipe: Connection) -> None:
-    env: Any = make(spec.with_(observation="features"))
-    steps = _play(env, episodes)
-    next(steps)
-    steps.send(True)  # the game is booted before the first turn
+def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], n_consoles: int, pipe: Connection) -> None:
+    envs: list[Any] = [make(spec.with_(observation="features")) for _ in range(n_consoles)]
+    players = [_play(env, episodes) for env in envs]
+    for player in players:
+        next(player)
+        player.send(True)  # the game is booted before the first turn
     pipe.send(0.0)
     try:
         while True:
             begin_at, seconds, draw = pipe.recv()
             time.sleep(max(0.0, begin_at - time.monotonic()))
-            pipe.send(_rate(steps, seconds, draw))
+            pipe.send(_rate(players, seconds, draw))
     except (EOFError, OSError):
-        env.close()
+        for env in envs:
+            env.close()
 
 
-def _rate(steps: Generator[None, bool, None], seconds: float, draw: bool) -> float:
-    count, send, started = 0, steps.send, time.perf_counter()
+def _rate(players: list[Generator[None, bool, None]], seconds: float, draw: bool) -> float:
+    steps = [player.send for player in players] * max(1, STEPS_PER_LOOK // len(players))
+    count, started = 0, time.perf_counter()
     while True:
-        send(draw)
-        count += STEPS_PER_LOOK
+        for step in steps:
+            step(draw)
+        count += len(steps)
         elapsed = time.perf_counter() - started
         if elapsed >= seconds:
             return count / elapsed
 
 
 def _play(env: Any, episodes: list[RecordedEpisode]) -> Generator[None, bool, None]:
-    """Replay the episodes for ever; each ``send(draw)`` takes ``STEPS_PER_LOOK`` steps."""
+    """Replay the episodes for ever; each ``send(draw)`` takes one step."""
     from parcade.console.base import button_mask
 
     console, game, skip = env.console, env.game, env.frame_skip
     masks = [button_mask(console.buttons, *action.buttons) for action in game.actions]
     start_state = None if game.restarts_itself else console.save()
-    advance, taken = console.advance, 0
+    advance = console.advance
     draw = yield
     while True:
         for episode in episodes:
@@ -161,6 +170,4 @@ def _play(env: Any, episodes: list[RecordedEpisode]) -> Generator[None, bool, No
             game.start(console, episode.seed)
             for action in episode.actions:
                 advance(masks[action], skip, draw)
-                taken += 1
-                if taken % STEPS_PER_LOOK == 0:
-                    draw = yield
+                draw = yield

@@ -83,6 +83,7 @@ def bench_env(
     n_workers: Sequence[int] = (),
     peer_envs: int = 16,
     peers: bool = True,
+    limit_consoles: int = 1,
     rom: str | None = None,
     state: str | None = None,
     say: Say = tell_stderr,
@@ -92,13 +93,16 @@ def bench_env(
     ``of_limit`` is against the limit with the same drawing: pixels against the last frame drawn, features against
     nothing drawn. Ratios are medians over rounds of the ratio within a round.
     """
-    if min(seconds, rounds, peer_envs, *n_envs) <= 0:
+    if min(seconds, rounds, peer_envs, limit_consoles, *n_envs) <= 0:
         raise SettingsError("seconds, rounds and every number of envs must be above 0")
     spec = EnvSpec(game=game, observation=observation, rom=rom, state=state)
     check_spec(spec)
     workers = tuple(n_workers) or (os.cpu_count() or 1,)
     with ExitStack() as stack:
-        entries, names = _enter_contest(stack, spec, n_envs, workers, peer_envs if peers else 0, say)
+        bare = _open_limit(stack, spec, limit_consoles, say)
+        entries: dict[str, Contestant] = {LIMIT: bare.variant(draw=True), UNDRAWN: bare.variant(draw=False)}
+        entries |= _open_pools(stack, spec, n_envs, workers, say)
+        names = _open_peers(stack, spec, peer_envs if peers else 0, entries, say)
         rates = take_turns(entries, rounds, seconds, say)
         memory = {n: entry.private_mb() for n, entry in entries.items() if isinstance(entry, PoolContestant)}
         pools = {n: entry for n, entry in entries.items() if isinstance(entry, PoolContestant)}
@@ -110,6 +114,7 @@ def bench_env(
         "observation": observation,
         "limit_steps_per_s": statistics.median(rates[LIMIT]),
         "limit_undrawn_steps_per_s": statistics.median(rates[UNDRAWN]),
+        "limit_consoles_per_process": limit_consoles,
         "of_limit_is_against": "limit_steps_per_s" if limit == LIMIT else "limit_undrawn_steps_per_s",
         "pool": rows,
         "peers": [{"name": name, "n_envs": peer_envs, "steps_per_s": statistics.median(rates[name])} for name in names],
@@ -121,30 +126,37 @@ def bench_env(
     return result
 
 
-def _enter_contest(
-    stack: ExitStack, spec: EnvSpec, n_envs: Sequence[int], workers: Sequence[int], peer_envs: int, say: Say
-) -> tuple[dict[str, Contestant], list[str]]:
-    """Open everybody; return the contestants by name, and the peers among them."""
-    entries: dict[str, Contestant] = {}
+def _open_limit(stack: ExitStack, spec: EnvSpec, n_consoles: int, say: Say) -> BareProcesses:
     say(f"recording {N_RECORDED} episodes of {spec.label} under random actions")
-    bare = BareProcesses(spec, record_episodes(spec, N_RECORDED))
+    bare = BareProcesses(spec, record_episodes(spec, N_RECORDED), n_consoles=n_consoles)
     stack.callback(bare.close)
-    entries[LIMIT], entries[UNDRAWN] = bare.variant(draw=True), bare.variant(draw=False)
+    return bare
+
+
+def _open_pools(
+    stack: ExitStack, spec: EnvSpec, n_envs: Sequence[int], workers: Sequence[int], say: Say
+) -> dict[str, Contestant]:
+    pools: dict[str, Contestant] = {}
     for n in n_envs:
         for count in workers:
             started = time.perf_counter()
             pool = PoolContestant(spec, n, count)
             stack.callback(pool.close)
-            entries[f"pool {n} x {pool.n_workers}"] = pool
+            pools[f"pool {n} x {pool.n_workers}"] = pool
             say(f"a pool of {n} envs in {pool.n_workers} workers is open after {time.perf_counter() - started:.1f} s")
-    there, missing = installed_peers() if peer_envs else ([], [])
+    return pools
+
+
+def _open_peers(stack: ExitStack, spec: EnvSpec, n_envs: int, entries: dict[str, Contestant], say: Say) -> list[str]:
+    """Add every installed peer to the contestants; return their names."""
+    there, missing = installed_peers() if n_envs else ([], [])
     for name in missing:
         say(f"{name} is not installed and is left out; the extra `dev` brings it")
     for name in there:
-        entries[name] = peer = open_peer(name, spec, peer_envs)
+        entries[name] = peer = open_peer(name, spec, n_envs)
         stack.callback(peer.close)
-        say(f"{name} with {peer_envs} envs is open")
-    return entries, there
+        say(f"{name} with {n_envs} envs is open")
+    return there
 
 
 def _pool_row(
