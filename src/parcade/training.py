@@ -176,7 +176,8 @@ class Training:
     def run(self) -> TrainResult:
         """Train to the end or to the first Ctrl-C; a checkpoint, models, report and summary are left either way."""
         settings = self.settings
-        self._tell("started", {"settings": settings, "folder": self.folder, "env_steps": self.env_steps})
+        begun = {"settings": settings, "folder": self.folder, "env_steps": self.env_steps}
+        self._tell("started", {**begun, "n_workers": self.pool.n_workers})
         with _stop_on_signal(self):
             while not self._done():
                 self._one_update()

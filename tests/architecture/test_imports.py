@@ -23,7 +23,7 @@ ONLY_IN = {
     "pyboy": {"console/gameboy.py"},
     "mgba": {"console/gba.py"},
     "stable_retro": {"console/libretro.py"},
-    "stable_baselines3": {"pool/adapters.py"},
+    "stable_baselines3": {"pool/sb3_adapter.py"},
 }
 TORCH_IN_RUN = {"checkpoint.py", "model_file.py"}
 DRAWERS = {"utils", "util", "common", "misc", "helpers", "helper"}

@@ -4,8 +4,9 @@ import torch
 from gymnasium import spaces
 from tiny_envs import Endless, Locks, Walk, bench
 
-from parcade.errors import EnvError
+from parcade.errors import EnvError, ModelFileError
 from parcade.learn.act import Actor
+from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings
 
 LSTM = NetSettings(hidden=(16,), lstm=8)
@@ -141,3 +142,30 @@ def test_an_actor_repeats_itself_for_the_same_seed_and_takes_the_likeliest_if_as
     with torch.no_grad():
         wanted = [int(policy({"obs": torch.from_numpy(rows["obs"])[None]})[0].argmax()) for rows in shown]
     assert [likeliest(rows) for rows in shown] == wanted
+
+
+def test_what_belongs_to_another_training_is_not_taken_up():
+    trained, other = bench(Walk, net=LSTM, scaler=ReturnScaler(16, 0.9)), bench(Walk, n_envs=8)
+    trained.returns(1)
+    with pytest.raises(ModelFileError, match=r"memory of shape \(3, 16\), wanted \(16, 16\)"):
+        trained.collector.load_state({"recurrent": torch.zeros(3, 16)})
+    with pytest.raises(ModelFileError, match=r"memory of shape \(0,\)"):
+        trained.collector.load_state({})
+    with pytest.raises(ModelFileError, match="no return scale"):
+        trained.learner.load_state({"running_returns": torch.zeros(3), "return_moments": torch.zeros(3)})
+    with pytest.raises(ModelFileError, match="does not belong to this network"):
+        other.learner.load_optimiser(trained.learner.optimiser.state_dict())
+
+
+def test_a_learner_taken_up_goes_on_with_the_same_weights():
+    first, second = (bench(lambda: Walk(ends=0.1), scaler=ReturnScaler(16, 0.99)) for _ in range(2))
+    first.returns(2)
+    second.policy.load_state_dict(first.policy.state_dict())
+    second.learner.load_optimiser(first.learner.optimiser.state_dict())
+    second.learner.load_state(first.learner.state())
+    second.learner._minibatches._shuffle.set_state(first.learner._minibatches._shuffle.get_state())
+    rollout = first.collector.collect()
+    first.learner.update(rollout)
+    second.learner.update(rollout)
+    for one, other in zip(first.policy.parameters(), second.policy.parameters(), strict=True):
+        assert torch.equal(one, other)

@@ -107,7 +107,7 @@ class _LiveWatcher:
 def _headline(data: dict[str, Any]) -> str:
     settings, folder = data["settings"], data["folder"]
     what = settings.game or settings.env_id
-    workers = "this process" if settings.n_workers == 0 else f"{settings.n_workers or 'all'} workers"
+    workers = f"{data['n_workers']} workers" if data["n_workers"] else "this process"
     again = f", from step {data['env_steps']:,}" if data["env_steps"] else ""
     return f"{what}: {settings.envs} games in {workers}, {settings.total_timesteps:,} steps{again} -> {folder.path}"
 

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from parcade.errors import EnvError
+from parcade.errors import EnvError, ModelFileError
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Array, Episode, Rollout
 from parcade.pool.protocol import Pool, StepRows
@@ -48,6 +48,10 @@ class Collector:
 
     def load_recurrent_state(self, states: Tensor) -> None:
         """Go back to what ``recurrent_state`` returned."""
+        if states.shape != self._states.shape:
+            raise ModelFileError(
+                f"the checkpoint holds memory of shape {tuple(states.shape)}, wanted {tuple(self._states.shape)}"
+            )
         self._states.copy_(states)
 
     def state(self) -> dict[str, Tensor]:
@@ -57,7 +61,7 @@ class Collector:
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Go back to what ``state`` returned."""
         if self._policy.state_size:
-            self.load_recurrent_state(state["recurrent"])
+            self.load_recurrent_state(state.get("recurrent", torch.zeros(0)))
 
     @torch.inference_mode()
     def collect(self) -> Rollout:

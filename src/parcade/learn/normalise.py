@@ -10,6 +10,7 @@ import numpy.typing as npt
 import torch
 from torch import Tensor, nn
 
+from parcade.errors import ModelFileError
 from parcade.learn.advantage import BoolTN, FloatTN
 
 LIMIT = 10.0  # scaled observations and rewards stay within +/- this
@@ -86,6 +87,9 @@ class ReturnScaler:
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Go back to what ``state`` returned."""
-        self._running = state["running_returns"].numpy().astype(np.float64)
-        mean, var, count = (float(number) for number in state["return_moments"])
+        running, moments = state.get("running_returns"), state.get("return_moments")
+        if running is None or moments is None or running.shape != self._running.shape or moments.shape != (3,):
+            raise ModelFileError("the checkpoint holds no return scale for this many envs")
+        self._running = running.numpy().astype(np.float64)
+        mean, var, count = (float(number) for number in moments)
         self._moments = (mean, var, count)

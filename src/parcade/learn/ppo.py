@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from parcade.errors import ModelFileError
 from parcade.learn.advantage import gae
 from parcade.learn.flat import FlatParameters
 from parcade.learn.minibatches import Minibatch, Minibatches
@@ -137,8 +139,12 @@ class Learner:
         self.optimiser.step()
 
     def load_optimiser(self, state: dict[str, Any]) -> None:
-        """Take over Adam's moments from a checkpoint."""
-        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": state["state"]})
+        """Take over Adam's moments from a checkpoint; those of another network are refused."""
+        size = self._flat.weights.shape
+        moments = [state["state"].get(0, {}).get(name) for name in ("exp_avg", "exp_avg_sq")]
+        if state["state"] and any(moment is None or moment.shape != size for moment in moments):
+            raise ModelFileError("the checkpoint's optimiser does not belong to this network")
+        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": copy.deepcopy(state["state"])})
 
     def state(self) -> dict[str, Tensor]:
         """Return what a checkpoint needs beside weights and optimiser; empty without return normalisation."""

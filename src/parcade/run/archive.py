@@ -56,14 +56,14 @@ def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
         raise ModelFileError(f"there is no {kind} at {path}") from None
     except IsADirectoryError:
         raise ModelFileError(f"{path} is a folder, not a {kind} file") from None
-    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError):
+    except (zipfile.BadZipFile, KeyError, ValueError, EOFError, NotImplementedError, RuntimeError):
         raise ModelFileError(f"{path} is not a Parcade {kind} file, or it is damaged") from None
     except OSError as error:
         raise ModelFileError(f"{path} cannot be read: {error.strerror}") from None
     _check_head(path, kind, head, data)
     try:
         groups = {name.removesuffix(".safetensors"): load(raw) for name, raw in data.items()}
-    except (SafetensorError, ValueError, TypeError):
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError):
         raise ModelFileError(f"{path} holds an array that cannot be read") from None
     return head["meta"], groups
 
@@ -96,4 +96,5 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _contiguous(arrays: Arrays) -> Arrays:
-    return {name: np.ascontiguousarray(array) for name, array in arrays.items()}
+    """Lay arrays out row by row; ``np.ascontiguousarray`` would turn a single number into a list of one."""
+    return {name: np.asarray(array, order="C") for name, array in arrays.items()}

@@ -71,7 +71,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
     if missing:
         raise ModelFileError(f"{path} lacks {', '.join(sorted(missing))}")
     weights, generators = _to_tensors(groups["weights"]), _to_tensors(groups["generators"])
-    return Checkpoint(meta, weights, _unflatten_optimiser(groups["optimiser"]), generators, groups["pool"])
+    optimiser = _unflatten_optimiser(groups["optimiser"], path)
+    return Checkpoint(meta, weights, optimiser, generators, groups["pool"])
 
 
 def _to_arrays(tensors: dict[str, torch.Tensor]) -> Arrays:
@@ -90,9 +91,11 @@ def _flatten_optimiser(state: dict[str, Any]) -> Arrays:
     return flat
 
 
-def _unflatten_optimiser(flat: Arrays) -> dict[str, Any]:
+def _unflatten_optimiser(flat: Arrays, path: Path) -> dict[str, Any]:
     state: dict[int, dict[str, torch.Tensor]] = {}
     for name, tensor in _to_tensors(flat).items():
         index, _, part = name.partition(".")
+        if not index.isdecimal() or not part:
+            raise ModelFileError(f"{path} holds optimiser state under {name!r}, wanted a number and a name")
         state.setdefault(int(index), {})[part] = tensor
     return {"state": state}
