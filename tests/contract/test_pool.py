@@ -179,6 +179,26 @@ def test_reset_begins_again_goes_on_or_takes_a_new_seed(n_workers):
         assert (pool.observations()["obs"] == first).all()
 
 
+@pytest.mark.parametrize("cut_short", ["before the bell", "after one bell", "under way", "answered"])
+def test_a_reset_forgets_a_step_wherever_ctrl_c_cut_it_short(cut_short):
+    expected = reference(one(toys.Slow), 4, 20, seed=SEED)
+    with pool_of(one(toys.Slow), 4, n_workers=2) as pool:
+        play(pool, 3)
+        if cut_short in ("under way", "answered"):
+            pool.send(np.ones(4, int))
+        else:  # what send does, up to the moment
+            pool.groups.note_actions(np.ones(4, int), 0)
+            for pending in pool._pending:
+                pending.add(0)
+        if cut_short == "after one bell":
+            pool._ring(pool._supervisor.seats[1], pool._bells[0])
+        if cut_short == "answered":
+            until(lambda: bool((pool.slab.arrays["steps_done"] == 4).all()), what="the step")
+        pool.reset()
+        same(expected, play(pool, 20))
+        assert pool.restarts == []
+
+
 @pytest.mark.parametrize("n_workers", [0, 2])
 def test_poison_never_reaches_a_recv(n_workers):
     with make_pool("lantern", 4, n_workers=n_workers, observation="both", max_steps=8) as pool:

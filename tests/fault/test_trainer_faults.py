@@ -46,6 +46,10 @@ except KeyboardInterrupt:
 """
 
 
+_PATHS = [str(Path(toys.__file__).parent), os.environ.get("PYTHONPATH", "")]
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in _PATHS if path)}
+
+
 @pytest.fixture
 def trainer():
     started = []
@@ -56,7 +60,7 @@ def trainer():
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            env={**os.environ, "PYTHONPATH": str(Path(toys.__file__).parent)},
+            env=ENVIRONMENT,
             start_new_session=True,
         )
         started.append(process)
@@ -129,7 +133,7 @@ def test_ctrl_c_while_workers_start_kills_none_of_them():
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, "PYTHONPATH": str(Path(toys.__file__).parent)},
+        env=ENVIRONMENT,
         start_new_session=True,
     )
     assert (done.returncode, done.stderr) == (0, "")

@@ -126,8 +126,9 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         return LanternState._make((*_HEAD.unpack_from(block), block))
 
     def begin(self, state: LanternState) -> dict[str, Any]:
-        """Return an empty record."""
-        return {"hearts_lost": 0}
+        """Return the record: hearts lost, where the map points to and how far that is."""
+        goal = next_goal(state)
+        return {"hearts_lost": 0, "goal": goal, "distance": walking_distance(state, goal) if goal else 0.0}
 
     def reward(self, progress: dict[str, Any], before: LanternState, after: LanternState) -> dict[str, float]:
         """Return what happened in this step."""
@@ -147,9 +148,11 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         if after.hearts < before.hearts:
             parts["hurt"] = before.hearts - after.hearts
             progress["hearts_lost"] += before.hearts - after.hearts
-        approach = _approach(before, after)
-        if approach:
-            parts["approach"] = approach
+        goal = next_goal(after)
+        distance = walking_distance(after, goal) if goal else 0.0
+        if goal == progress["goal"] and distance != progress["distance"]:  # a new goal is no step towards the old one
+            parts["approach"] = progress["distance"] - distance
+        progress["goal"], progress["distance"] = goal, distance
         if after.mode == GAME_OVER and before.mode != GAME_OVER:
             parts["death"] = 1.0
         return parts
@@ -173,7 +176,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             1.0 if state.keys else 0.0,
         ]
         values += _door_features(state.room, block, x, y)
-        goal = next_goal(state)
+        goal = progress["goal"]
         values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64, *_way(state, goal)] if goal else [0.0] * 7
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
@@ -262,37 +265,41 @@ class Goal(NamedTuple):
 def next_goal(state: LanternState) -> Goal | None:
     """Return the lantern or the key of this room; with a key in hand the way to a lock; else to an unseen room."""
     block = state.block
+    return _goal_of(state.room, state.keys > 0, block[48:80], block[144:160])
+
+
+@lru_cache(maxsize=8192)
+def _goal_of(room: int, has_key: bool, doors_and_seen: bytes, objects: bytes) -> Goal | None:
     for kind in (LANTERN, KEY):
-        for at in range(144, 160, 4):
-            if block[at] == kind:
-                column, row = block[at + 1], block[at + 2]
-                return Goal(state.room, column * 16, row * 16 + 16, (row * 10 + column,))
-    sides = door_facts(state.room, block[48:64], block[64:80])
+        for at in range(0, 16, 4):
+            if objects[at] == kind:
+                column, row = objects[at + 1], objects[at + 2]
+                return Goal(room, column * 16, row * 16 + 16, (row * 10 + column,))
+    sides = door_facts(room, doors_and_seen[:16], doors_and_seen[16:])
     to_lock = [side[1] * 2 + side[3] for side in sides]  # a lock of this room comes first
-    wanted = to_lock if state.keys and any(to_lock) else [side[2] for side in sides]
+    wanted = to_lock if has_key and any(to_lock) else [side[2] for side in sides]
     best = wanted.index(max(wanted))
-    return Goal(state.room, *_DOOR_PLACES[best], _DOOR_CELLS[best]) if wanted[best] else None
-
-
-def _approach(before: LanternState, after: LanternState) -> float:
-    """Return how many cells of walking the hero came nearer to its goal; 0 when the goal has changed."""
-    goal = next_goal(before)
-    if goal is None or goal != next_goal(after):
-        return 0.0
-    return walking_distance(before, goal) - walking_distance(after, goal)
+    return Goal(room, *_DOOR_PLACES[best], _DOOR_CELLS[best]) if wanted[best] else None
 
 
 def walking_distance(state: LanternState, goal: Goal) -> float:
     """Return the cells to walk to the goal, round the walls; fine enough to tell single pixels."""
-    field = _distances(state.block[160:240], goal.cells)
     x, y = state.x + 8, state.y - 8  # the hero's middle, from the playfield's corner
-    column, row = min(x >> 4, 9), min(max(y >> 4, 0), 7)
-    near = ((column, row), (column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
-    return min(
-        field[r * 10 + c] + (abs(x - c * 16 - 8) + abs(y - r * 16 - 8)) / 16
-        for c, r in near
-        if 0 <= c < 10 and 0 <= r < 8
-    )
+    nearest = 99.0
+    for cells, middle_x, middle_y in _near(state.block[160:240], goal.cells, min(x >> 4, 9), min(max(y >> 4, 0), 7)):
+        here = cells + (abs(x - middle_x) + abs(y - middle_y)) / 16
+        if here < nearest:
+            nearest = here
+    return nearest
+
+
+@lru_cache(maxsize=65536)
+def _near(cells: bytes, goals: tuple[int, ...], column: int, row: int) -> tuple[tuple[int, int, int], ...]:
+    """Return distance and middle of a cell and of the four beside it."""
+    field = _distances(cells, goals)
+    around = ((column, row), (column - 1, row), (column + 1, row), (column, row - 1), (column, row + 1))
+    inside = [(c, r) for c, r in around if 0 <= c < 10 and 0 <= r < 8]
+    return tuple((field[r * 10 + c], c * 16 + 8, r * 16 + 8) for c, r in inside)
 
 
 def _way(state: LanternState, goal: Goal) -> list[float]:

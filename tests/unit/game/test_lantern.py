@@ -63,13 +63,13 @@ def test_every_field_is_read_from_its_place():
     ],
 )
 def test_reward_parts(before, after, part, amount):
-    parts = GAME.reward(GAME.begin(state()), state(**before), state(**after))
+    parts = GAME.reward(GAME.begin(state(**before)), state(**before), state(**after))
     assert parts.pop("step") == 1
     assert parts == {part: amount}
 
 
 def test_healing_is_no_reward_and_no_harm():
-    assert GAME.reward(GAME.begin(state()), state(hearts=3), state(hearts=5)) == {"step": 1.0}
+    assert GAME.reward(GAME.begin(state(hearts=3)), state(hearts=3), state(hearts=5)) == {"step": 1.0}
 
 
 def test_coming_nearer_to_the_key_is_rewarded_and_going_back_takes_it_away():
