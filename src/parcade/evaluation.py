@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import torch
 
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, leaves
@@ -19,6 +18,7 @@ from parcade.env.space_json import space_from_json
 from parcade.env.spec import EnvSpec
 from parcade.errors import ModelFileError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
+from parcade.learn.act import Actor
 from parcade.learn.policy import NetSettings, Policy
 from parcade.run.model_file import load_model, load_weights
 from parcade.run.video import VideoFile
@@ -165,7 +165,8 @@ def play_episodes(
     try:
         if policy is not None:
             _check_fit(policy, rows, spec)
-        choose = _random_chooser(env.action_space, seed) if policy is None else _chooser(policy, deterministic, seed)
+        actor = Actor(policy, deterministic=deterministic, seed=seed) if policy is not None else None
+        choose: Chooser = actor or _random_chooser(env.action_space, seed)
         if video:
             slot_env.begin(first_seed, rows)
             shape = np.asarray(env.render()).shape
@@ -173,6 +174,8 @@ def play_episodes(
             recorder = VideoFile(video, (shape[0], shape[1]), fps, scale=max(1, 480 // shape[0]))
         for index in range(episodes):
             slot_env.begin(first_seed + index, rows)
+            if actor is not None:
+                actor.begin()
             total, length, ended = 0.0, 0, False
             film = recorder if index < 3 else None
             while not ended:
@@ -201,19 +204,6 @@ def _check_fit(policy: Policy, rows: dict[str, npt.NDArray[Any]], spec: EnvSpec)
     got = {name: row.shape for name, row in rows.items()}
     if wanted != got:
         raise ModelFileError(f"the model observes {wanted}, but {spec.label} shows {got}; train one for these settings")
-
-
-def _chooser(policy: Policy, deterministic: bool, seed: int) -> Chooser:
-    noise = torch.Generator().manual_seed(seed)
-
-    @torch.inference_mode()
-    def choose(rows: dict[str, npt.NDArray[Any]]) -> Any:
-        observation = {name: torch.from_numpy(row)[None] for name, row in rows.items()}
-        params, _ = policy(observation)
-        actions = policy.distribution.mode(params) if deterministic else policy.distribution.sample(params, noise)
-        return policy.distribution.to_env(actions)[0]
-
-    return choose
 
 
 def _random_chooser(space: Any, seed: int) -> Chooser:

@@ -75,6 +75,9 @@ class TrainSettings(BaseModel):
     cnn: Literal["small", "nature", "impala"] = _setting("small", "ppo", "convolutions for pictures")
     hidden: tuple[int, ...] | None = _setting(None, "ppo", "hidden layers [128,128; none after pictures]")
     activation: Literal["tanh", "relu"] = _setting("tanh", "ppo", "between hidden layers")
+    lstm: int = _setting(0, "ppo", "size of an LSTM memory; 0: none", ge=0)
+    normalize_obs: bool = _setting(False, "ppo", "scale vector observations by their running mean and spread")
+    normalize_return: bool = _setting(False, "ppo", "scale rewards by the running spread of returns")
     box_policy: Literal["gaussian", "beta"] = _setting("gaussian", "ppo", "distribution of continuous actions")
 
     seed: int = _setting(0, "run", "same seed, same numbers", ge=0, lt=2**31)
@@ -88,7 +91,9 @@ class TrainSettings(BaseModel):
     eval_deterministic: bool = _setting(False, "run", "evaluate with the likeliest action instead of a drawn one")
     video: bool = _setting(True, "run", "an mp4 of the trained agent at the end")
     device: Literal["auto", "cpu", "cuda", "mps"] = _setting("auto", "run", "where the network learns")
-    num_threads: int | None = _setting(None, "run", "threads for learning [one for each core]", ge=1)
+    num_threads: int | None = _setting(
+        None, "run", "threads for learning [one for each core with pictures, else 1]", ge=1
+    )
 
     @field_validator("resize", mode="before")
     @classmethod
@@ -126,11 +131,6 @@ class TrainSettings(BaseModel):
     def groups(self) -> int:
         """How many groups take turns; never depends on the number of workers."""
         return self.n_groups or min(2, self.envs)
-
-    @property
-    def threads(self) -> int:
-        """Threads for learning."""
-        return self.num_threads or os.cpu_count() or 1
 
     @property
     def name(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import shutil
 import signal
 import threading
@@ -22,7 +23,9 @@ from parcade.env.space_json import space_to_json
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.evaluation import Evaluation, load_policy, play_episodes
+from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
+from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings, Policy
 from parcade.learn.ppo import Learner, PpoSettings
 from parcade.learn.rollout import Rollout
@@ -143,7 +146,9 @@ class Training:
         self.noise, self.shuffle = torch.Generator(), torch.Generator()
         self.noise.manual_seed(settings.seed * 2 + 1)
         self.shuffle.manual_seed(settings.seed * 2 + 2)
-        self.learner = Learner(self.policy, _ppo_settings(settings), self.shuffle)
+        scaler = ReturnScaler(settings.envs, settings.gamma) if settings.normalize_return else None
+        self.learner = Learner(self.policy, _ppo_settings(settings), self.shuffle, return_scaler=scaler)
+        self._threads = settings.num_threads or _learning_threads(self.policy)
         space, distribution = self.pool.observation_space, self.policy.distribution
         self.rollout = Rollout(
             settings.n_steps, settings.envs, leaves(space), distribution.action_shape, distribution.action_dtype
@@ -170,6 +175,8 @@ class Training:
         self.learner.load_optimiser(checkpoint.optimiser)
         self.noise.set_state(checkpoint.generators["noise"])
         self.shuffle.set_state(checkpoint.generators["shuffle"])
+        self.collector.load_state(checkpoint.generators)
+        self.learner.load_state(checkpoint.generators)
         self.recorder.load(meta["recorder"])
         self.pool.load(checkpoint.pool)
 
@@ -178,6 +185,7 @@ class Training:
         settings = self.settings
         begun = {"settings": settings, "folder": self.folder, "env_steps": self.env_steps}
         self._tell("started", {**begun, "n_workers": self.pool.n_workers})
+        keep_freed_memory()
         with _stop_on_signal(self):
             while not self._done():
                 self._one_update()
@@ -195,7 +203,7 @@ class Training:
         torch.set_num_threads(1)  # the workers have the cores now
         rollout = self.collector.collect()
         collected = time.perf_counter()
-        torch.set_num_threads(settings.threads)
+        torch.set_num_threads(self._threads)
         left = max(0.0, 1.0 - self.env_steps / settings.total_timesteps)
         losses = self.learner.update(
             rollout,
@@ -273,6 +281,7 @@ class Training:
             "recorder": self.recorder.state(),
         }
         generators = {"noise": self.noise.get_state(), "shuffle": self.shuffle.get_state()}
+        generators |= {**self.collector.state(), **self.learner.state()}
         optimiser = self.learner.optimiser.state_dict()
         checkpoint = Checkpoint(meta, self.policy.state_dict(), optimiser, generators, self.pool.dump())
         save_checkpoint(self.folder.checkpoints, self.env_steps, checkpoint, self.settings.keep_checkpoints)
@@ -370,6 +379,12 @@ def _make_policy(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Pol
     return policy.to(_device(settings.device))
 
 
+def _learning_threads(policy: Policy) -> int:
+    """Return all cores for pictures; a small network on vectors only waits for a second thread."""
+    has_pictures = any(len(shape) == 3 and dtype == "uint8" for shape, dtype in policy.leaves.values())
+    return (os.cpu_count() or 1) if has_pictures else 1
+
+
 def _device(wanted: str) -> torch.device:
     if wanted == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -381,7 +396,9 @@ def _device(wanted: str) -> torch.device:
 
 
 def _net_settings(settings: TrainSettings) -> NetSettings:
-    return NetSettings(settings.cnn, settings.hidden, settings.activation, settings.box_policy)
+    return NetSettings(
+        settings.cnn, settings.hidden, settings.activation, settings.box_policy, settings.lstm, settings.normalize_obs
+    )
 
 
 def _ppo_settings(settings: TrainSettings) -> PpoSettings:

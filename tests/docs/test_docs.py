@@ -68,10 +68,9 @@ def test_every_logged_name_is_explained():
     from parcade.run.metrics import board_values
 
     row = {"return_mean": 1.0, "length_mean": 1.0, "success_rate": 1.0}
-    row["losses"] = dict.fromkeys(
-        "policy_loss value_loss entropy approx_kl clip_fraction explained_variance learning_rate epochs".split(), 1.0
-    )
-    row["time"] = dict.fromkeys("seconds steps_per_s env_s inference_s learn_s worker_restarts".split(), 1.0)
+    losses = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance"]
+    row["losses"] = dict.fromkeys([*losses, "learning_rate", "epochs"], 1.0)
+    row["time"] = dict.fromkeys(["seconds", "steps_per_s", "env_s", "inference_s", "learn_s", "worker_restarts"], 1.0)
     for tag in board_values(row, []):
         assert f"`{tag}`" in page, tag
 

@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 is success, 1 a failed run, 2 bad input, 130 Ctrl-C."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _show_warnings()
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: threads that spin starve the games on few cores
     try:
         parser = _parser(arguments)
         parsed = parser.parse_args(arguments)
