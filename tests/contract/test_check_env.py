@@ -117,6 +117,21 @@ class Remembers(toys.Toy):
         return observation, reward + self.episodes, *rest
 
 
+class Carries(toys.Toy):
+    """What an episode is depends on whether another one came right before it."""
+
+    seed = changed = None
+
+    def reset(self, *, seed=None, options=None):
+        self.changed = self.seed not in (None, seed)
+        self.seed = seed
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward + self.changed, *rest
+
+
 class StaysOver(toys.Toy):
     over = False
 
@@ -173,6 +188,7 @@ FAULTS = {
     "reset raises": (BadReset, "reset raised ZeroDivisionError: no start"),
     "reset ignores its seed": (Unseeded, r"reset\(seed=1\) gave two different observations"),
     "episodes remember": (Remembers, "The same seed and actions gave another episode, from step 1 on"),
+    "episodes carry over": (Carries, "gave another episode, from step 1 on, after other episodes"),
     "stays over": (StaysOver, "first step after an ended episode ends again"),
     "envs differ": (EachDifferent, "Two envs of one factory gave different episodes"),
     "reset is slow": (SlowReset, r"reset took 1\.\d s\. Every episode waits"),

@@ -48,8 +48,10 @@ def test_commands_use_flags_that_exist(page):
     for command in commands(page):
         words = command.split()[1:]
         verb = words[0]
-        parser = _parser([verb])
-        known = parser._subparsers._group_actions[0].choices[verb]._option_string_actions
+        parser = _parser([verb])._subparsers._group_actions[0].choices[verb]
+        if parser._subparsers is not None:  # parcade bench WHAT
+            parser = parser._subparsers._group_actions[0].choices[words[1]]
+        known = parser._option_string_actions
         for word in words[1:]:
             if word.startswith("--"):
                 assert word.split("=")[0] in known, f"{page.name}: {command}"
