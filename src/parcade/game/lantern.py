@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError
-from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, write_features
 
 BLOCK, BLOCK_SIZE = 0xC100, 256
 RESTART = BLOCK + 40
@@ -181,7 +181,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
         values += _solid_patch(block, (x + 8) >> 4, (y - 8) >> 4)
-        out[:] = values
+        write_features(values, out)
 
     def metrics(self, progress: dict[str, Any], state: LanternState) -> dict[str, float]:
         """Success means that the wanted floors were cleared."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game
+from parcade.game.base import Action, Features, Game, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
 from parcade.game.links_awakening_memory import (
     CREDITS,
@@ -226,7 +226,7 @@ class LinksAwakening(Game[LinkState, Progress]):
         values += _one_hot(state.item_a, LAST_ITEM + 1)
         values += _enemy_features(state)
         values.append(min(1.0, len(progress["places"]) / 256))
-        out[:] = values
+        write_features(values, out)
 
     def metrics(self, progress: Progress, state: LinkState) -> dict[str, float]:
         """Return the episode's finds; ``success`` is holding a sword."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
 from parcade.game import emerald_memory as at
-from parcade.game.base import Action, Features, Game
+from parcade.game.base import Action, Features, Game, write_features
 from parcade.game.boot import idle
 from parcade.game.emerald_party import PARTY_SLOTS
 from parcade.game.emerald_state import REACH, Fighter, State, read_state
@@ -211,7 +211,7 @@ class PokemonEmerald(Game[State, Progress]):
             values += (member.hp / max(member.max_hp, member.hp, 1), min(member.level / 100, 1.0), member.status != 0)
         values += (0.0,) * (3 * (PARTY_SLOTS - len(state.party)))
         values += [_KIND_VALUES[kind] for kind in state.surroundings]
-        out[:] = values
+        write_features(values, out)
 
     def metrics(self, progress: Progress, state: State) -> dict[str, float]:
         """Return milestones as 0 or 1, the episode's counts, and ``success``: a starter was chosen."""

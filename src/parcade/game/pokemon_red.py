@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game
+from parcade.game.base import Action, Features, Game, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
 from parcade.game.pokemon_red_memory import (
     LOST,
@@ -201,7 +201,7 @@ class PokemonRed(Game[RedState, Progress]):
         ]
         values += [float(state.events >> event & 1) for event in _MILESTONE_EVENTS.values()]
         values += [min(1.0, len(progress["tiles"]) / 2048), float(progress["tile_is_new"])]
-        out[:] = values
+        write_features(values, out)
 
     def metrics(self, progress: Progress, state: RedState) -> dict[str, float]:
         """Return how far the episode came; ``success`` is having got the first monster from Oak."""
