@@ -59,7 +59,7 @@ train-pure-rl: $(VENV)/.core  ## learn from the picture alone
 	$(BIN)/parcade train --observation pixels $(TRAIN_FLAGS)
 
 test: $(VENV)/.dev $(VENV)/.apt-test  ## all tests
-	$(BIN)/python -m pytest tests/architecture tests/unit tests/learn tests/contract tests/resume tests/fault tests/docs
+	$(BIN)/python -m pytest tests/architecture tests/unit tests/learn tests/cli tests/contract tests/resume tests/fault tests/docs
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests

@@ -16,6 +16,9 @@ _PUBLIC = {
     "make_env": "parcade.api:make_env",
     "make_pool": "parcade.api:make_pool",
     "EnvSpec": "parcade.env.spec:EnvSpec",
+    "check_env": "parcade.env.check:check_env",
+    "GymnasiumVectorEnv": "parcade.pool.adapters:GymnasiumVectorEnv",
+    "Sb3VecEnv": "parcade.pool.adapters:Sb3VecEnv",
     "register_envs": "parcade.env.register:register_envs",
 }
 __all__ = [*_PUBLIC, "__version__"]
@@ -23,9 +26,12 @@ __all__ = [*_PUBLIC, "__version__"]
 if TYPE_CHECKING:
     from parcade.api import make_env as make_env
     from parcade.api import make_pool as make_pool
+    from parcade.env.check import check_env as check_env
     from parcade.env.register import register_envs as register_envs
     from parcade.env.spec import EnvSpec as EnvSpec
     from parcade.evaluation import evaluate as evaluate
+    from parcade.pool.adapters import GymnasiumVectorEnv as GymnasiumVectorEnv
+    from parcade.pool.adapters import Sb3VecEnv as Sb3VecEnv
     from parcade.training import resume as resume
     from parcade.training import train as train
 

@@ -6,6 +6,7 @@ import ctypes
 import gc
 import io
 import warnings
+from functools import cache
 from importlib import metadata
 from typing import Any
 
@@ -124,13 +125,18 @@ class GameBoy:
             self._pyboy.stop(save=False)
 
 
+@cache
+def _layout_is_known() -> bool:
+    return metadata.version("pyboy") in _KNOWN_RAM_LAYOUT
+
+
 def _work_ram_view(pyboy: Any) -> memoryview | None:
     """Return the 8 KiB of work RAM in place, or None where PyBoy's layout is not known.
 
     ``pyboy.memory[a:b]`` builds a list through one call per byte: 7.6 us per 256 bytes, against 0.1 us for the view.
     PyBoy keeps the RAM in a Cython memoryview; its data pointer and length stand at fixed offsets of the object.
     """
-    if metadata.version("pyboy") not in _KNOWN_RAM_LAYOUT:
+    if not _layout_is_known():
         return None
     board = next((o for o in gc.get_referents(pyboy) if type(o).__name__ == "Motherboard"), None)
     ram = next((o for o in gc.get_referents(board) if type(o).__name__ == "RAM"), None) if board else None

@@ -241,6 +241,8 @@ def _tell(talk: Connection, error: BaseException) -> None:
         is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         kind = "memory" if is_memory else "raised"
         talk.send(("raised", 0, (kind, type(error).__name__, str(error), traceback.format_exc())))
+    except OSError:
+        pass  # nobody listens any more
     except Exception:
         traceback.print_exc(file=sys.stderr)
 
