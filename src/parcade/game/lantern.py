@@ -127,8 +127,9 @@ class Lantern(Game[LanternState, dict[str, Any]]):
 
     def begin(self, state: LanternState) -> dict[str, Any]:
         """Return the record: hearts lost, where the map points to and how far that is."""
-        goal = next_goal(state)
-        return {"hearts_lost": 0, "goal": goal, "distance": walking_distance(state, goal) if goal else 0.0}
+        progress: dict[str, Any] = {"hearts_lost": 0}
+        _note_goal(progress, state)
+        return progress
 
     def reward(self, progress: dict[str, Any], before: LanternState, after: LanternState) -> dict[str, float]:
         """Return what happened in this step."""
@@ -148,11 +149,10 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         if after.hearts < before.hearts:
             parts["hurt"] = before.hearts - after.hearts
             progress["hearts_lost"] += before.hearts - after.hearts
-        goal = next_goal(after)
-        distance = walking_distance(after, goal) if goal else 0.0
-        if goal == progress["goal"] and distance != progress["distance"]:  # a new goal is no step towards the old one
-            parts["approach"] = progress["distance"] - distance
-        progress["goal"], progress["distance"] = goal, distance
+        goal, distance = progress["goal"], progress["distance"]
+        _note_goal(progress, after)
+        if progress["goal"] == goal and progress["distance"] != distance:  # a new goal is no step towards the old one
+            parts["approach"] = distance - progress["distance"]
         if after.mode == GAME_OVER and before.mode != GAME_OVER:
             parts["death"] = 1.0
         return parts
@@ -176,7 +176,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             1.0 if state.keys else 0.0,
         ]
         values += _door_features(state.room, block, x, y)
-        goal = progress["goal"]
+        goal = next_goal(state)
         values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64, *_way(state, goal)] if goal else [0.0] * 7
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
@@ -266,6 +266,13 @@ def next_goal(state: LanternState) -> Goal | None:
     """Return the lantern or the key of this room; with a key in hand the way to a lock; else to an unseen room."""
     block = state.block
     return _goal_of(state.room, state.keys > 0, block[48:80], block[144:160])
+
+
+def _note_goal(progress: dict[str, Any], state: LanternState) -> None:
+    """Keep where the map points to and how far it is, as plain data."""
+    goal = next_goal(state)
+    progress["goal"] = [goal.room, goal.x, goal.y] if goal else []
+    progress["distance"] = walking_distance(state, goal) if goal else 0.0
 
 
 @lru_cache(maxsize=8192)
