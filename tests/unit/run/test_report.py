@@ -11,7 +11,8 @@ import cv2
 import numpy as np
 import pytest
 
-from parcade.run.report import MAX_POINTS, short, write_report
+from parcade.run.curves import MAX_POINTS, short
+from parcade.run.report import write_report
 
 VOID = {"meta", "img", "link", "br"}
 
