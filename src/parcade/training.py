@@ -6,11 +6,9 @@ import json
 import logging
 import os
 import shutil
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -37,6 +35,7 @@ from parcade.run.metrics import Recorder
 from parcade.run.model_file import load_weights, save_model
 from parcade.run.report import write_report
 from parcade.settings import TrainSettings, make_settings
+from parcade.surroundings import log_file, stop_on_signal, threads_restored
 
 log = logging.getLogger("parcade.train")
 Watcher = Callable[[str, dict[str, Any]], None]  # told what happens: started, update, evaluation, finished
@@ -132,14 +131,14 @@ class Training:
 
     def _open(self) -> None:
         settings = self.settings
-        self._stack.enter_context(_threads_restored())
+        self._stack.enter_context(threads_restored())
         torch.set_num_threads(1)  # the last bits of the first weights depend on it, and must not on who ran before
         self.spec = env_spec(settings)
         if not self.folder.config.exists():
             write_json(self.folder.config, settings.model_dump(mode="json"))
             rom = find_rom(self.spec, make_game(self.spec)).sha1 if self.spec.game else None
             write_json(self.folder.manifest, manifest(settings.model_dump(), rom))
-        self._stack.enter_context(_log_file(self.folder.logs / "train.log"))
+        self._stack.enter_context(log_file(self.folder.logs / "train.log"))
         self.pool = _make_pool(self.spec, settings)
         self._stack.callback(self.pool.close)
         self.policy = _make_policy(settings, self.pool)
@@ -186,7 +185,7 @@ class Training:
         begun = {"settings": settings, "folder": self.folder, "env_steps": self.env_steps}
         self._tell("started", {**begun, "n_workers": self.pool.n_workers})
         keep_freed_memory()
-        with _stop_on_signal(self):
+        with stop_on_signal(self.request_stop):
             while not self._done():
                 self._one_update()
         if self._stop or self.env_steps % max(1, settings.save_freq):
@@ -348,10 +347,13 @@ class Training:
         except OSError as error:
             log.warning("report.html could not be written: %s", error.strerror)
 
-    def request_stop(self) -> None:
-        """End after the present update, with a checkpoint."""
+    def request_stop(self) -> bool:
+        """End after the present update, with a checkpoint; False if that was asked for before."""
+        if self._stop:
+            return False
         self._stop = True
         self._tell("stopping", {})
+        return True
 
 
 def _make_pool(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPool:
@@ -418,48 +420,3 @@ def _fact_line(row: dict[str, Any]) -> str:
     facts |= {"steps_per_s": round(row["time"]["steps_per_s"])}
     facts |= {name: row[name] for name in ("return_mean", "success_rate") if row[name] is not None}
     return " ".join(f"{k}={v:.3f}" if isinstance(v, float) else f"{k}={v}" for k, v in facts.items())
-
-
-@contextmanager
-def _threads_restored() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-@contextmanager
-def _stop_on_signal(training: Training) -> Iterator[None]:
-    """First Ctrl-C or SIGTERM: finish the update and save; the second one stops at once."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-
-    def stop(number: int, frame: Any) -> None:
-        if training._stop:
-            raise KeyboardInterrupt
-        training.request_stop()
-
-    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in kept.items():
-            signal.signal(number, handler)
-
-
-@contextmanager
-def _log_file(path: Path) -> Iterator[None]:
-    handler = logging.FileHandler(path, encoding="utf-8")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    logger = logging.getLogger("parcade")
-    level = logger.level
-    logger.addHandler(handler)
-    logger.setLevel(logging.INFO)
-    try:
-        yield
-    finally:
-        logger.removeHandler(handler)
-        logger.setLevel(level)
-        handler.close()

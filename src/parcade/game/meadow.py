@@ -183,7 +183,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
     }
     frame_skip = 8  # the frames the hero takes for one cell
     max_steps = 1500
-    training = {"gamma": 0.99}
+    training = {"n_envs": 32, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 300_000}
     feature_names = (
         *(f"mode_{mode}" for mode in MODES),
         *(f"on_{place}" for place in MAPS),
