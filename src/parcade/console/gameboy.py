@@ -59,16 +59,15 @@ class GameBoy:
 
     def advance(self, held: int, frames: int, draw: bool = True) -> None:
         """Hold the mask for ``frames`` frames; only the last is drawn, if any."""
-        check_frames(frames)  # PyBoy before 2.8 never returns from tick(0)
-        changed = held ^ self._held
-        if changed:
-            self._send(held, changed)
+        if frames < 1:
+            check_frames(frames)  # PyBoy before 2.8 never returns from tick(0)
+        if held != self._held:
+            self._send(held, held ^ self._held)
         self._pyboy.tick(frames, draw, False)
 
     def _send(self, held: int, changed: int) -> None:
-        for bit in range(8):
-            if changed >> bit & 1:
-                self._pyboy.send_input((_PRESS if held >> bit & 1 else _RELEASE)[bit])
+        for event in _events(held, changed):
+            self._pyboy.send_input(event)
         self._held = held
 
     def screen(self) -> Screen:
@@ -123,6 +122,12 @@ class GameBoy:
             self._open = False
             self._work_ram = None
             self._pyboy.stop(save=False)
+
+
+@cache
+def _events(held: int, changed: int) -> tuple[Any, ...]:
+    """Return what to tell PyBoy so that the changed buttons are as in ``held``."""
+    return tuple((_PRESS if held >> bit & 1 else _RELEASE)[bit] for bit in range(8) if changed >> bit & 1)
 
 
 @cache

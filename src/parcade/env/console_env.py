@@ -108,10 +108,12 @@ class ConsoleEnv(gym.Env[Any, Any]):
         if self._sees_features:
             self.game.features(self._state, self._progress, rows[self._feature_leaf])
         if self._sees_pixels:
-            stack = self._stack
-            if len(stack) > 1:
-                stack[:-1] = stack[1:]
-            stack[-1] = self.console.screen()[::2, ::2, 0]
+            picture, stack = self.console.screen()[::2, ::2, 0], self._stack
+            if len(stack) == 1:
+                rows[self._pixel_leaf][0] = picture
+                return
+            stack[:-1] = stack[1:]
+            stack[-1] = picture
             rows[self._pixel_leaf][...] = stack
 
     def episode_metrics(self) -> Sequence[float]:
