@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
@@ -16,7 +17,7 @@ from parcade.env.make import make
 from parcade.env.slot import as_slot_env, leaves
 from parcade.env.space_json import space_from_json
 from parcade.env.spec import EnvSpec
-from parcade.errors import ModelFileError, SettingsError
+from parcade.errors import EnvError, MissingExtraError, ModelFileError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.learn.act import Actor
 from parcade.learn.policy import NetSettings, Policy
@@ -24,6 +25,7 @@ from parcade.run.model_file import load_model, load_weights
 from parcade.run.video import VideoFile
 
 Picture = npt.NDArray[np.uint8]
+FILMED_EPISODES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +159,7 @@ def play_episodes(
     started = time.perf_counter()
     env = make(spec.with_(render=True) if video else spec)
     slot_env = as_slot_env(env)
+    filmed = FILMED_EPISODES if video else 0
     rows = {name: np.zeros(shape, dtype) for name, (shape, dtype) in leaves(env.observation_space).items()}
     first_seed = FIRST_HELD_OUT_SEED + seed * 1_000_003 % (1 << 30)
     results: list[EpisodeResult] = []
@@ -169,15 +172,19 @@ def play_episodes(
         choose: Chooser = actor or _random_chooser(env.action_space, seed)
         if video:
             slot_env.begin(first_seed, rows)
-            shape = np.asarray(env.render()).shape
+            shape = _picture_shape(env, spec)
             fps = int(env.metadata.get("render_fps", 10))
             recorder = VideoFile(video, (shape[0], shape[1]), fps, scale=max(1, 480 // shape[0]))
         for index in range(episodes):
+            if video and index == filmed:  # nobody looks at the rest: play it undrawn
+                env.close()
+                env = make(spec)
+                slot_env = as_slot_env(env)
             slot_env.begin(first_seed + index, rows)
             if actor is not None:
                 actor.begin()
             total, length, ended = 0.0, 0, False
-            film = recorder if index < 3 else None
+            film = recorder if index < filmed else None
             while not ended:
                 if film is not None:
                     frame: Picture = np.asarray(env.render(), np.uint8)
@@ -197,6 +204,17 @@ def play_episodes(
         env.close()
     seconds = time.perf_counter() - started
     return Evaluation(tuple(results), seconds, tuple(pictures), str(video) if video else None)
+
+
+def _picture_shape(env: Any, spec: EnvSpec) -> tuple[int, ...]:
+    """Return the shape of what the env draws; an env that cannot draw is told in one sentence."""
+    try:
+        shape = np.asarray(env.render()).shape
+    except gym.error.DependencyNotInstalled as error:
+        raise MissingExtraError(f"{spec.label} cannot be filmed: {error}") from None
+    if len(shape) != 3:
+        raise EnvError(f"{spec.label} cannot be filmed: it draws no picture")
+    return shape
 
 
 def _check_fit(policy: Policy, rows: dict[str, npt.NDArray[Any]], spec: EnvSpec) -> None:

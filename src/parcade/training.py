@@ -8,7 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from parcade.env.make import find_rom, make_game
 from parcade.env.slot import leaves
 from parcade.env.space_json import space_to_json
 from parcade.env.spec import EnvSpec
-from parcade.errors import SettingsError
+from parcade.errors import EnvError, MissingExtraError, SettingsError
 from parcade.evaluation import Evaluation, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
@@ -123,6 +123,8 @@ class Training:
             self._stack.close()
             if not self.folder.metrics.exists() or not self.folder.metrics.stat().st_size:
                 shutil.rmtree(self.folder.path, ignore_errors=True)  # nothing was trained: leave no empty run
+                with suppress(OSError):
+                    self.folder.path.parent.rmdir()
             raise
         return self
 
@@ -270,6 +272,14 @@ class Training:
             on_episode=lambda index, episode: self._tell("eval_episode", {"index": index, "of": episodes}),
         )
 
+    def _final_evaluation(self, episodes: int) -> Evaluation:
+        if self.settings.video:
+            try:
+                return self._evaluation(episodes, seed=0, video=self.folder.videos / "final.mp4")
+            except (MissingExtraError, EnvError) as error:
+                log.warning("no video: %s", error)
+        return self._evaluation(episodes, seed=0)
+
     def save(self) -> None:
         """Write a checkpoint of this moment."""
         meta = {
@@ -301,8 +311,7 @@ class Training:
         settings, final = self.settings, None
         model = self._save_model("final_model.zip")
         if settings.final_eval_episodes and not self._stop:
-            video = self.folder.videos / "final.mp4" if settings.video and _can_render(self.spec) else None
-            final = self._evaluation(settings.final_eval_episodes, seed=0, video=video)
+            final = self._final_evaluation(settings.final_eval_episodes)
             if self._best is None or final.return_mean >= self._best:
                 self._save_model("best_model.zip")
         elif not (self.folder.models / "best_model.zip").exists():
@@ -409,10 +418,6 @@ def _ppo_settings(settings: TrainSettings) -> PpoSettings:
 
 def _passed(before: int, after: int, every: int) -> bool:
     return every > 0 and after // every > before // every
-
-
-def _can_render(spec: EnvSpec) -> bool:
-    return spec.game is not None
 
 
 def _fact_line(row: dict[str, Any]) -> str:

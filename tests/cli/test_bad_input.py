@@ -14,14 +14,15 @@ CASES = {
     "missing rom": (["train", "--game", "pokemon-red", "--rom", "nowhere.gb"], "no ROM at nowhere.gb"),
     "no rom given": (["train", "--game", "links-awakening"], "needs your own ROM"),
     "no games": (["train", "--n-envs", "0"], "n_envs is 0"),
-    "not a number": (["train", "--timesteps", "many"], "many"),
+    "not a number": (["train", "--timesteps", "many"], "'many' is not a whole number"),
     "batch too large": (["train", "--n-envs", "1", "--n-steps", "8", "--batch-size", "99"], "1 x n_steps 8 = 8"),
     "two faults at once": (["train", "--gamma", "2", "--n-epochs", "0"], "n_epochs is 0.*gamma is 2.0"),
     "game and env": (["train", "--game", "lantern", "--env-id", "CartPole-v1"], "cannot both be given"),
     "unknown env": (["train", "--env-id", "NoSuchEnv-v0"], "not registered"),
     "missing config": (["train", "--config", "nowhere.yaml"], "cannot be read"),
     "no such device": (["train", "--timesteps", "64", "--n-envs", "1", "--device", "cuda"], "not available"),
-    "eval of nothing": (["eval"], "--model FILE or --random"),
+    "eval of nothing": (["eval"], "needs --model FILE or --random"),
+    "eval of both": (["eval", "--model", "x.zip", "--random"], "not both"),
     "missing model": (["eval", "--model", "nowhere.zip"], "no model at nowhere.zip"),
     "no episodes": (["eval", "--random", "--episodes", "0"], "wanted 1 or more"),
     "resume of nothing": (["resume", "nowhere"], "not a run folder"),
@@ -84,6 +85,11 @@ def test_a_wrong_rom_names_what_came_and_what_was_wanted(tmp_path, capsys):
     text = sentence(capsys)
     assert "wrong.gb has SHA-1" in text
     assert "expected" in text
+
+
+def test_a_refused_run_leaves_no_folder(tmp_path):
+    assert main(["train", "--env-id", "NoSuchEnv-v0"]) == 2
+    assert not list((tmp_path / "results").glob("*")) if (tmp_path / "results").exists() else True
 
 
 def test_errors_as_json(capsys):

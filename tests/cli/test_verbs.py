@@ -152,6 +152,42 @@ def test_any_gymnasium_env(capsys):
     assert {"mean_reward", "std_reward", "mean_length", "std_length"} <= set(rows[1]["eval"])
 
 
+def test_a_gymnasium_run_is_filmed(capsys):
+    pytest.importorskip("pygame", reason="CartPole draws with pygame (extra view)")
+    flags = ["--n-envs", "2", "--n-steps", "16", "--final-eval-episodes", "4", "--eval-freq", "0"]
+    assert main(["train", "--env-id", "CartPole-v1", "--timesteps", "64", "--json", *flags]) == 0
+    result = last_json(capsys)
+    assert (Path(result["run_dir"]) / "videos/final.mp4").stat().st_size > 1000
+    assert result["evaluation"]["episodes"] == 4
+
+
+def test_an_env_that_cannot_draw_says_so(capsys, tmp_path):
+    (tmp_path / "blind.py").write_text(
+        "import gymnasium as gym\n"
+        "class Blind(gym.Env):\n"
+        "    metadata = {'render_modes': ['rgb_array']}\n"
+        "    observation_space = gym.spaces.Box(0, 1, (2,))\n"
+        "    action_space = gym.spaces.Discrete(2)\n"
+        "    def __init__(self, render_mode=None):\n"
+        "        self.render_mode = render_mode\n"
+        "    def reset(self, *, seed=None, options=None):\n"
+        "        super().reset(seed=seed)\n"
+        "        return self.observation_space.low, {}\n"
+        "    def step(self, action):\n"
+        "        return self.observation_space.low, 1.0, self.np_random.random() < 0.2, False, {}\n"
+        "    def render(self):\n"
+        "        raise gym.error.DependencyNotInstalled('paint is not installed')\n"
+        "gym.register('Blind-v0', entry_point='blind:Blind')\n"
+    )
+    parcade = str(Path(sys.executable).with_name("parcade"))
+    command = [parcade, "train", "--import", "blind", "--env-id", "Blind-v0"]
+    flags = ["--timesteps", "64", "--n-envs", "2", "--n-steps", "16", "--final-eval-episodes", "2", "--json"]
+    answer = subprocess.run([*command, *flags], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    assert "no video: Blind-v0 cannot be filmed: paint is not installed" in answer.stderr
+    assert json.loads(answer.stdout.splitlines()[-1])["evaluation"]["episodes"] == 2
+
+
 def test_num_episodes_ends_a_run(capsys):
     assert main(["train", "--timesteps", "1M", "--num-episodes", "5", "--json", *QUICK]) == 0
     assert 5 <= last_json(capsys)["episodes"] <= 12
@@ -195,7 +231,10 @@ def test_ctrl_c_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path):
     assert (run / "summary.json").exists()
     assert "parcade resume" in shown
     assert not list(Path("/dev/shm").glob(f"parcade-{process.pid}-*"))
-    assert not workers_of(process.pid)
+    deadline = time.monotonic() + 10
+    while workers_of(process.pid):  # the fork server notices the end and follows
+        assert time.monotonic() < deadline, workers_of(process.pid)
+        time.sleep(0.05)
 
 
 def workers_of(session):

@@ -11,6 +11,7 @@ import os
 import platform
 import shutil
 import sys
+import warnings
 from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
@@ -21,7 +22,7 @@ class Finding:
     """One line of the diagnosis."""
 
     what: str
-    state: str  # "ok", "missing" (optional) or "bad" (training does not work)
+    state: str  # "ok", "missing" (something works less well), "optional" (not there) or "bad" (training does not work)
     detail: str
 
 
@@ -55,19 +56,33 @@ def _packages() -> list[Finding]:
     findings = [Finding("python", "ok", platform.python_version())]
     for name, module in (("torch", "torch"), ("gymnasium", "gymnasium"), ("pyboy", "pyboy"), ("opencv", "cv2")):
         findings.append(_package(name, module, "bad", "pip install parcade"))
-    findings.append(_package("mgba", "mgba.core", "missing", "GBA games: wheels for Python 3.10 and 3.11 on Linux"))
-    extras = {"racing": "Box2D", "retro": "stable_retro", "view": "uvicorn", "sb3": "stable_baselines3"}
-    extras |= {"sweep": "optuna", "cluster": "ray", "track": "wandb"}
-    for extra, module in extras.items():
-        findings.append(_package(extra, module, "missing", f"pip install 'parcade[{extra}]'"))
+    findings.append(
+        _package(
+            "mgba",
+            "mgba.core",
+            "missing",
+            "GBA games need it: Python 3.10 or 3.11, and on Debian `apt install libmgba0.10`",
+        )
+    )
+    extras = {
+        "racing": ("Box2D", "CarRacing"),
+        "view": ("pygame", "windows: parcade play"),
+        "retro": ("stable_retro", "more consoles"),
+        "sb3": ("stable_baselines3", "Stable-Baselines3 on our pool"),
+    }
+    for extra, (module, purpose) in extras.items():
+        findings.append(_package(extra, module, "optional", f"{purpose}; pip install 'parcade[{extra}]'"))
     return findings
 
 
 def _package(name: str, module: str, otherwise: str, advice: str) -> Finding:
     try:
-        import_module(module)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            import_module(module)
     except Exception as error:
-        return Finding(name, otherwise, f"{advice} ({type(error).__name__}: {str(error).splitlines()[0]})")
+        why = "" if otherwise == "optional" else f" ({type(error).__name__}: {str(error).splitlines()[0]})"
+        return Finding(name, otherwise, f"{advice}{why}")
     top = module.partition(".")[0]
     owners = metadata.packages_distributions().get(top, [top])
     try:

@@ -34,8 +34,10 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate; print a summary, or JSON on request."""
-    if (arguments.model is None) == (not arguments.random):
-        raise UsageError("eval needs either --model FILE or --random")
+    if arguments.model is None and not arguments.random:
+        raise UsageError("eval needs --model FILE or --random")
+    if arguments.model is not None and arguments.random:
+        raise UsageError("eval takes --model FILE or --random, not both")
     if arguments.video and not Path(arguments.video).parent.is_dir():
         raise UsageError(f"the folder of {arguments.video} does not exist")
     from parcade.evaluation import evaluate
@@ -60,16 +62,16 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(result.to_dict(with_episodes=arguments.list_episodes)))
         return 0
     print(f"{len(result.episodes)} episodes on unseen seeds in {result.seconds:.1f} s")
-    print(f"  return   {result.return_mean:.2f} ± {result.return_std:.2f}")
-    print(f"  length   {result.length_mean:.0f} ± {result.length_std:.0f} steps")
+    print(f"  return         {result.return_mean:.2f} ± {result.return_std:.2f}")
+    print(f"  length         {result.length_mean:.0f} ± {result.length_std:.0f} steps")
     if result.success_rate is not None:
-        print(f"  success  {result.success_rate:.2f}")
-    for name in result.episodes[0].metrics:
-        if name != "success":
-            mean = sum(e.metrics[name] for e in result.episodes) / len(result.episodes)
-            print(f"  {name:<8} {mean:.2f}")
+        print(f"  success        {result.success_rate:.2f}")
+    names = [name for name in result.episodes[0].metrics if name != "success"]
+    for name in names:
+        mean = sum(e.metrics[name] for e in result.episodes) / len(result.episodes)
+        print(f"  {name:<14} {mean:.2f}")
     if result.video:
-        print(f"  video    {result.video}")
+        print(f"  video          {result.video}")
     return 0
 
 

@@ -108,10 +108,13 @@ def _without_none(annotation: Any) -> Any:
 def whole_number(text: str) -> int:
     """Read 1000000, 1_000_000, 1e6, 250k or 2M."""
     factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
-    number = float(text[:-1] if factor > 1 else text.replace("_", "")) * factor
-    if number != int(number):
-        raise argparse.ArgumentTypeError(f"{text} is not a whole number")
-    return int(number)
+    try:
+        number = float(text[:-1] if factor > 1 else text.replace("_", "")) * factor
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -45,7 +45,10 @@ class _PlainWatcher:
             self._next = time.monotonic() + PLAIN_EVERY_S
             _say(_line(data))
         elif what == "evaluating":
-            _say(f"evaluating {data['episodes']} episodes on unseen seeds")
+            _say(f"evaluating {data['episodes']} episodes on unseen seeds (--final-eval-episodes, --eval-freq)")
+        elif what == "eval_episode" and time.monotonic() >= self._next:
+            self._next = time.monotonic() + PLAIN_EVERY_S
+            _say(f"evaluated {data['index'] + 1} of {data['of']} episodes")
         elif what == "stopping":
             _say("stopping after this update; Ctrl-C again stops at once")
         elif what == "finished":
@@ -64,8 +67,9 @@ class _LiveWatcher:
             TaskProgressColumn(),
             TextColumn("{task.fields[rate]}"),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("gone,"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             console=console,
             expand=True,
         )
@@ -155,7 +159,7 @@ def summary_text(result: TrainResult, evaluation: Any) -> str:
         "",
         f"  steps        {result.env_steps:,} in {result.seconds:.1f} s ({result.steps_per_s:,.0f} steps/s)",
         f"  episodes     {result.episodes:,} ({result.episodes_per_s:.2f} a second)",
-        f"  mean return  {_number(result.return_mean)} over the last 100 episodes",
+        f"  mean return  {_number(result.return_mean)} over the last {min(100, result.episodes)} episodes",
     ]
     if result.worker_restarts:
         lines.append(f"  restarts     {result.worker_restarts} workers died and were restored, see logs/train.log")
@@ -163,8 +167,11 @@ def summary_text(result: TrainResult, evaluation: Any) -> str:
         seeds = f"{len(evaluation.episodes)} unseen seeds"
         if evaluation.success_rate is not None:
             lines.append(f"  success      {evaluation.success_rate:.2f} on {seeds}")
-        lines.append(f"  unseen       return {evaluation.return_mean:.2f} ± {evaluation.return_std:.2f} on {seeds}")
-    lines += [f"  model        {result.model}", f"  report       {result.run_dir}/report.html"]
+        lines.append(f"               return {evaluation.return_mean:.2f} ± {evaluation.return_std:.2f} there")
+    lines += [
+        f"  models       {result.run_dir}/models/best_model.zip, final_model.zip",
+        f"  report       {result.run_dir}/report.html",
+    ]
     if result.interrupted:
         lines.append(f"  go on with   parcade resume {result.run_dir}")
     return "\n".join(lines)

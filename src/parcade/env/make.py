@@ -16,7 +16,7 @@ from parcade.env.register import RACING, register_envs
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError, SettingsError, did_you_mean
 from parcade.game.base import Game
-from parcade.game.titles import find_title
+from parcade.game.titles import find_modules_here, find_title
 
 
 def make(spec: EnvSpec) -> gym.Env[Any, Any]:
@@ -119,6 +119,8 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
 
 
 def _make_gymnasium_env(spec: EnvSpec) -> gym.Env[Any, Any]:
+    if spec.imports:
+        find_modules_here()
     for module in spec.imports:
         try:
             importlib.import_module(module)

@@ -19,6 +19,12 @@ _TITLES = {
 }
 
 
+def find_modules_here() -> None:
+    """Let the user's own modules be imported from the current folder; a console script's path holds only its own."""
+    if os.getcwd() not in sys.path:
+        sys.path.append(os.getcwd())
+
+
 def title_names() -> tuple[str, ...]:
     """Return the names of all titles."""
     return tuple(_TITLES)
@@ -31,8 +37,8 @@ def find_title(name: str) -> Game[Any, Any]:
         known = ", ".join(_TITLES)
         raise SettingsError(f"game {name!r} is not known{did_you_mean(name, _TITLES)}; known games: {known}")
     module_name, _, class_name = target.partition(":")
-    if name not in _TITLES and os.getcwd() not in sys.path:
-        sys.path.append(os.getcwd())  # the console script's path holds its own folder, not the user's
+    if name not in _TITLES:
+        find_modules_here()
     try:
         game: Game[Any, Any] = getattr(import_module(module_name), class_name)()
     except (ImportError, AttributeError, TypeError) as error:
