@@ -85,3 +85,15 @@ def test_no_file_names_a_place_outside_the_repository():
         if path.suffix in {".md", ".py", ".toml", ".txt", ".sh", ".yaml", ".c", ".h", ""} and path != Path(__file__):
             text = path.read_text(encoding="utf-8", errors="replace")
             assert not [word for word in words if word in text], name
+
+
+def test_make_train_passes_every_variable_on():
+    words = (
+        "GAME=lantern TRAIN_STEPS=2000 TRAIN_ENVS=2 TRAIN_EPISODE_LENGTH=90 TRAIN_UPDATE_EPOCHS=3 TRAIN_BATCH_SIZE=64"
+    )
+    command = ["make", "-n", "train", *words.split(), "TRAIN_OUTPUT_DIR=out"]
+    shown = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    for flag in ("--game lantern", "--timesteps 2000", "--n-envs 2", "--max-steps 90", "--n-epochs 3"):
+        assert flag in shown
+    assert "--batch-size 64" in shown
+    assert "--log-root out" in shown
