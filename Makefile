@@ -63,7 +63,7 @@ play: $(VENV)/.core  ## play the built-in game yourself, in a window
 	$(BIN)/parcade play --game $(or $(GAME),lantern)
 
 test: $(VENV)/.dev $(VENV)/.apt-test  ## all tests
-	$(BIN)/python -m pytest tests/architecture tests/unit tests/learn tests/cli tests/contract tests/resume tests/fault tests/docs
+	$(BIN)/python -m pytest tests/architecture tests/unit tests/learn tests/contract tests/resume tests/fault tests/cli tests/docs
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests

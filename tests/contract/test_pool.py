@@ -45,10 +45,25 @@ def test_a_process_pool_equals_the_serial_pool_for_any_number_of_workers(lantern
         assert pool.restarts == []
 
 
-@pytest.mark.parametrize("method", ["spawn", "fork"])
-def test_and_for_any_start_method(lantern, method):
-    with pool_of("lantern", 8, n_workers=2, start_method=method, **LANTERN) as pool:
+def test_and_for_spawned_workers(lantern):
+    with pool_of("lantern", 8, n_workers=2, start_method="spawn", **LANTERN) as pool:
         same(lantern, play(pool, 30))
+
+
+def test_and_for_forked_workers():
+    """In a process of its own: a fork copies the locks that threads of other tests may hold at that moment."""
+    code = """
+        from pool_support import play, reference, same
+        from test_pool import LANTERN, SEED, pool_of
+        expected = reference("lantern", 8, 30, seed=SEED, **LANTERN)
+        with pool_of("lantern", 8, n_workers=2, start_method="fork", **LANTERN) as pool:
+            same(expected, play(pool, 30))
+    """
+    here = os.path.dirname(__file__)
+    answer = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code)], cwd=here, capture_output=True, text=True, timeout=120
+    )
+    assert answer.returncode == 0, answer.stderr
 
 
 def test_and_for_pixels_and_both_kinds_of_observation():
