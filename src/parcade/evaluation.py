@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcade.env.make import make
-from parcade.env.slot import as_slot_env, leaves
+from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.space_json import space_from_json
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, SettingsError
@@ -160,7 +160,7 @@ def play_episodes(
     env = make(spec.with_(render=True) if video else spec)
     slot_env = as_slot_env(env)
     filmed = FILMED_EPISODES if video else 0
-    rows = {name: np.zeros(shape, dtype) for name, (shape, dtype) in leaves(env.observation_space).items()}
+    rows = fresh_rows(env.observation_space)
     first_seed = FIRST_HELD_OUT_SEED + seed * 1_000_003 % (1 << 30)
     results: list[EpisodeResult] = []
     pictures: list[tuple[str, Picture]] = []

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from parcade.console.base import Console, button_mask
-from parcade.env.slot import WHOLE, Rows, leaves, read_leaves
+from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves
 from parcade.errors import SettingsError, did_you_mean
 from parcade.game.base import Game
 
@@ -138,7 +138,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         return read_leaves(self.observation_space, rows), reward, terminated, truncated, self._info()
 
     def _fresh_rows(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: np.empty(shape, dtype) for name, (shape, dtype) in leaves(self.observation_space).items()}
+        return fresh_rows(self.observation_space)
 
     def _info(self) -> dict[str, Any]:
         weighted = {name: self._weights[name] * value for name, value in self.last_parts.items()}

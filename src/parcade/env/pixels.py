@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from parcade.env.slot import WHOLE, Rows, leaves, read_leaves, write_leaves
+from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves, write_leaves
 from parcade.errors import EnvError
 
 Picture = npt.NDArray[np.uint8]
@@ -123,7 +123,7 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return read_leaves(self.observation_space, rows), reward, terminated, truncated, self.last_info
 
     def _fresh_rows(self) -> dict[str, npt.NDArray[Any]]:
-        return {name: np.empty(shape, dtype) for name, (shape, dtype) in leaves(self.observation_space).items()}
+        return fresh_rows(self.observation_space)
 
 
 def _is_picture(space: spaces.Space[Any]) -> bool:

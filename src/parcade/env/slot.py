@@ -68,6 +68,11 @@ def _collect(path: str, space: spaces.Space[Any], found: dict[str, Any]) -> None
         )
 
 
+def fresh_rows(space: spaces.Space[Any]) -> dict[str, npt.NDArray[Any]]:
+    """Return rows of their own for one observation of ``space``, not yet written."""
+    return {name: np.empty(shape, dtype) for name, (shape, dtype) in leaves(space).items()}
+
+
 def write_leaves(space: spaces.Space[Any], value: Any, rows: Rows, path: str = "") -> None:
     """Copy an observation of ``space`` into its rows."""
     if isinstance(space, spaces.Dict):

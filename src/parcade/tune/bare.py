@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from parcade.env.make import make
-from parcade.env.slot import as_slot_env, leaves
+from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError
 
@@ -33,7 +33,7 @@ class RecordedEpisode:
 def record_episodes(spec: EnvSpec, n_episodes: int, seed: int = 0, max_steps: int = 20_000) -> list[RecordedEpisode]:
     """Play episodes with random actions in the env itself, so that the limit starts and ends them where it would."""
     env = as_slot_env(make(spec))
-    rows = {name: np.zeros(shape, dtype) for name, (shape, dtype) in leaves(env.observation_space).items()}
+    rows = fresh_rows(env.observation_space)
     rng, episodes, total = np.random.default_rng([seed]), [], 0
     n_actions = int(env.action_space.n)  # type: ignore[attr-defined]
     try:
