@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import struct
 from collections import deque
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -15,7 +14,7 @@ BLOCK, BLOCK_SIZE = 0xC100, 256
 RESTART = BLOCK + 40
 PLAYING, GAME_OVER = 2, 5
 KEY, CHEST, LANTERN = 1, 2, 4  # object kinds; 3 is an opened chest
-_HEAD = struct.Struct("<2sBBHHHBBBBBBBBHHBBBBBHBBBBBBBB")
+_COUNTS = slice(18, 31)  # from coins to doors_opened: what only changes when something happens
 _SIDES = ((0, -4), (1, 4), (2, -1), (3, 1))  # bit of a door byte, step of the room index
 _DOOR_FACTS = ("door", "locked", "unseen", "lock", "dx", "dy")
 _DOOR_PLACES = ((72, 16), (72, 128), (0, 72), (144, 72))  # where the hero stands in the doorways of the four sides
@@ -24,40 +23,51 @@ SOLID = (1, 3, 4)  # cell kinds that stop the hero: wall, locked door, chest
 _PATCH = 5  # the hero sees this many cells each way in its features
 
 
-class LanternState(NamedTuple):
-    """What Lantern's state block means after a step."""
+def _byte(at: int) -> property:
+    return property(lambda state: state.block[at])
 
-    magic: bytes
-    mode: int
-    floor: int
-    seed: int
-    rng: int
-    frame: int
-    x: int
-    y: int
-    facing: int
-    hearts: int
-    max_hearts: int
-    sword: int
-    invulnerable: int
-    keys: int
-    coins: int
-    kills: int
-    room: int
-    grid_w: int
-    grid_h: int
-    rooms_seen: int
-    floors_cleared: int
-    rooms_seen_total: int
-    keys_taken: int
-    doors_opened: int
-    chests_opened: int
-    start_room: int
-    key_room: int
-    lantern_room: int
-    hits_taken: int
-    version: int
-    block: bytes  # the whole 256 bytes, for doors, foes, objects and cells
+
+def _word(at: int) -> property:
+    return property(lambda state: state.block[at] | state.block[at + 1] << 8)
+
+
+class LanternState:
+    """What Lantern's state block means after a step; a field is decoded when it is asked for, since few are."""
+
+    __slots__ = ("block",)
+
+    def __init__(self, block: bytes) -> None:
+        self.block = block  # the whole 256 bytes; doors, foes, objects and cells are read from it directly
+
+    mode = _byte(2)
+    floor = _byte(3)
+    seed = _word(4)
+    rng = _word(6)
+    frame = _word(8)
+    x = _byte(10)
+    y = _byte(11)
+    facing = _byte(12)
+    hearts = _byte(13)
+    max_hearts = _byte(14)
+    sword = _byte(15)
+    invulnerable = _byte(16)
+    keys = _byte(17)
+    coins = _word(18)
+    kills = _word(20)
+    room = _byte(22)
+    grid_w = _byte(23)
+    grid_h = _byte(24)
+    rooms_seen = _byte(25)
+    floors_cleared = _byte(26)
+    rooms_seen_total = _word(27)
+    keys_taken = _byte(29)
+    doors_opened = _byte(30)
+    chests_opened = _byte(31)
+    start_room = _byte(32)
+    key_room = _byte(33)
+    lantern_room = _byte(34)
+    hits_taken = _byte(35)
+    version = _byte(36)
 
 
 class Lantern(Game[LanternState, dict[str, Any]]):
@@ -122,8 +132,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
 
     def read(self, memory: Memory) -> LanternState:
         """Return the state block, decoded."""
-        block = bytes(memory.read(BLOCK, BLOCK_SIZE))
-        return LanternState._make((*_HEAD.unpack_from(block), block))
+        return LanternState(bytes(memory.read(BLOCK, BLOCK_SIZE)))
 
     def begin(self, state: LanternState) -> dict[str, Any]:
         """Return the record: hearts lost, where the map points to and how far that is."""
@@ -134,24 +143,18 @@ class Lantern(Game[LanternState, dict[str, Any]]):
     def reward(self, progress: dict[str, Any], before: LanternState, after: LanternState) -> dict[str, float]:
         """Return what happened in this step."""
         parts = {"step": 1.0}
-        if after.rooms_seen_total > before.rooms_seen_total:
-            parts["new_room"] = after.rooms_seen_total - before.rooms_seen_total
-        if after.keys_taken > before.keys_taken:
-            parts["key"] = after.keys_taken - before.keys_taken
-        if after.doors_opened > before.doors_opened:
-            parts["door"] = after.doors_opened - before.doors_opened
-        if after.floors_cleared > before.floors_cleared:
-            parts["floor"] = after.floors_cleared - before.floors_cleared
-        if after.coins > before.coins:
-            parts["coin"] = after.coins - before.coins
-        if after.kills > before.kills:
-            parts["kill"] = after.kills - before.kills
-        if after.hearts < before.hearts:
-            parts["hurt"] = before.hearts - after.hearts
-            progress["hearts_lost"] += before.hearts - after.hearts
+        if before.block[_COUNTS] != after.block[_COUNTS]:
+            for part, field in _COUNTED:
+                gained = getattr(after, field) - getattr(before, field)
+                if gained > 0:
+                    parts[part] = gained
+        lost = before.hearts - after.hearts
+        if lost > 0:
+            parts["hurt"] = lost
+            progress["hearts_lost"] += lost
         goal, distance = progress["goal"], progress["distance"]
         _note_goal(progress, after)
-        if progress["goal"] == goal and progress["distance"] != distance:  # a new goal is no step towards the old one
+        if progress["distance"] != distance and progress["goal"] == goal:  # a new goal is no step towards the old one
             parts["approach"] = distance - progress["distance"]
         if after.mode == GAME_OVER and before.mode != GAME_OVER:
             parts["death"] = 1.0
@@ -196,6 +199,14 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         }
 
 
+_COUNTED = (
+    ("new_room", "rooms_seen_total"),
+    ("key", "keys_taken"),
+    ("door", "doors_opened"),
+    ("floor", "floors_cleared"),
+    ("coin", "coins"),
+    ("kill", "kills"),
+)
 _FACING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
@@ -270,9 +281,21 @@ def next_goal(state: LanternState) -> Goal | None:
 
 def _note_goal(progress: dict[str, Any], state: LanternState) -> None:
     """Keep where the map points to and how far it is, as plain data."""
-    goal = next_goal(state)
-    progress["goal"] = [goal.room, goal.x, goal.y] if goal else []
-    progress["distance"] = walking_distance(state, goal) if goal else 0.0
+    block = state.block
+    x, y = block[10] + 8, block[11] - 8  # the hero's middle, from the playfield's corner
+    progress["goal"], around = _bearings(block[22], block[17] > 0, block[48:80], block[144:240], *_cell(x, y))
+    progress["distance"] = _shortest(around, x, y) if around else 0.0
+
+
+@lru_cache(maxsize=65536)
+def _bearings(
+    room: int, has_key: bool, doors_and_seen: bytes, objects_and_cells: bytes, column: int, row: int
+) -> tuple[list[int], tuple[tuple[int, int, int], ...]]:
+    """Return the goal as plain data, and the distances of the cells around one; both empty where nothing is left."""
+    goal = _goal_of(room, has_key, doors_and_seen, objects_and_cells[:16])
+    if goal is None:
+        return [], ()
+    return [goal.room, goal.x, goal.y], _near(objects_and_cells[16:], goal.cells, column, row)
 
 
 @lru_cache(maxsize=8192)
@@ -291,9 +314,18 @@ def _goal_of(room: int, has_key: bool, doors_and_seen: bytes, objects: bytes) ->
 
 def walking_distance(state: LanternState, goal: Goal) -> float:
     """Return the cells to walk to the goal, round the walls; fine enough to tell single pixels."""
-    x, y = state.x + 8, state.y - 8  # the hero's middle, from the playfield's corner
+    x, y = state.x + 8, state.y - 8
+    return _shortest(_near(state.block[160:240], goal.cells, *_cell(x, y)), x, y)
+
+
+def _cell(x: int, y: int) -> tuple[int, int]:
+    """Return column and row of the hero's middle; in a doorway it may stand beyond the room."""
+    return min(x >> 4, 9), min(max(y >> 4, 0), 7)
+
+
+def _shortest(around: tuple[tuple[int, int, int], ...], x: int, y: int) -> float:
     nearest = 99.0
-    for cells, middle_x, middle_y in _near(state.block[160:240], goal.cells, min(x >> 4, 9), min(max(y >> 4, 0), 7)):
+    for cells, middle_x, middle_y in around:
         here = cells + (abs(x - middle_x) + abs(y - middle_y)) / 16
         if here < nearest:
             nearest = here
@@ -312,7 +344,7 @@ def _near(cells: bytes, goals: tuple[int, ...], column: int, row: int) -> tuple[
 def _way(state: LanternState, goal: Goal) -> list[float]:
     """Return for up, down, left and right whether the cell there is nearer to the goal (1) or farther (-1)."""
     field = _distances(state.block[160:240], goal.cells)
-    column, row = min(state.x + 8 >> 4, 9), min(max(state.y - 8 >> 4, 0), 7)
+    column, row = _cell(state.x + 8, state.y - 8)
     here = field[row * 10 + column]
     way = []
     for c, r in ((column, row - 1), (column, row + 1), (column - 1, row), (column + 1, row)):
