@@ -10,7 +10,7 @@ from gymnasium import spaces
 from parcade.env.slot import write_leaves
 from parcade.errors import PoolError, SettingsError
 from parcade.pool.journal import Journal, Slots
-from parcade.pool.protocol import Array, StepRows
+from parcade.pool.protocol import StepRows
 from parcade.pool.slab import Slab
 
 MOST_GROUPS = 0xFFFF  # the bell names a group in two bytes, one value is taken
@@ -24,9 +24,9 @@ class GroupedRows:
 
     def __init__(self, slab: Slab, n_envs: int, n_groups: int, action_space: spaces.Space[Any]) -> None:
         self.slab = slab
-        self.journal = Journal(slab.leaves("action"), n_envs)
         self.slices = [slice(g, n_envs, n_groups) for g in range(n_groups)]
         self.slots: list[Slots] = [np.arange(n_envs)[part] for part in self.slices]
+        self.journal = Journal(slab.leaves("action"), self.slots)
         self.steps_sent = [0] * n_groups
         self.under_way = [False] * n_groups  # sent, and not yet handed out by recv
         self._actions = [{leaf: rows[part] for leaf, rows in slab.leaves("action").items()} for part in self.slices]
@@ -56,7 +56,7 @@ class GroupedRows:
             raise PoolError(f"group {group} was sent actions already; recv its step before the next send")
         rows = self._actions[group]
         write_leaves(self._action_space, actions, rows)
-        self.journal.append(self.slots[group], rows)
+        self.journal.append(group, rows)
         self.steps_sent[group] += 1
         self.under_way[group] = True
 
@@ -70,8 +70,8 @@ class GroupedRows:
         write_leaves(self._action_space, actions, rows)
         for leaf, array in leaves.items():
             array[slots] = rows[leaf]
-        self.journal.append(slots, rows)
-        for slot in slots:
+        for at, slot in enumerate(slots):
+            self.journal.append(slot, {leaf: array[at : at + 1] for leaf, array in rows.items()})
             self.steps_sent[slot] += 1
             self.under_way[slot] = True
 
@@ -83,22 +83,21 @@ class GroupedRows:
     def finish(self, group: int) -> StepRows:
         """After a step: note in the journal which episodes ended, and return the group's rows."""
         rows = self._rows[group]
-        self._note_ends(self.slots[group], rows.terminated | rows.truncated)
+        ended = rows.terminated | rows.truncated
+        if ended.any():
+            over = self.slots[group][ended]
+            self.journal.finish(group, over, self.slab.arrays["episode"][over])
         self.under_way[group] = False
         return rows
 
     def finish_slots(self, slots: Slots) -> StepRows:
         """The same for single slots; the rows are copies in the order of ``slots``."""
         rows = self._group_rows(slots)
-        self._note_ends(slots, rows.terminated | rows.truncated)
+        for slot in slots[rows.terminated | rows.truncated]:
+            self.journal.finish(slot, slot, self.slab.arrays["episode"][slot])
         for slot in slots:
             self.under_way[slot] = False
         return rows
-
-    def _note_ends(self, slots: Slots, ended: Array) -> None:
-        if ended.any():
-            over = slots[ended]
-            self.journal.finish(over, self.slab.arrays["episode"][over])
 
     def forget_steps(self) -> None:
         """Count from zero again; no worker is at work."""
@@ -108,9 +107,7 @@ class GroupedRows:
 
     def note_starts(self) -> None:
         """After all slots began: take over which episode each is in; a poisoned one was skipped."""
-        begun = self.slab.arrays["episode"]
-        self.journal.length[begun != self.journal.episode] = 0
-        self.journal.episode[:] = begun
+        self.journal.skip_to(self.slab.arrays["episode"])
 
 
 def check_counts(n_envs: int, n_groups: int) -> None:

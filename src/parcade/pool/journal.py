@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,56 +12,113 @@ from parcade.errors import PoolError
 from parcade.pool.stepping import Actions
 
 Slots = npt.NDArray[np.int64]
+FIRST_ROOM = 64  # steps a log holds before it grows
 
 
 class Journal:
-    """Per slot: the episode under way and its actions so far."""
+    """Per slot: the episode under way and its actions so far.
 
-    def __init__(self, rows: dict[str, npt.NDArray[Any]], n_slots: int) -> None:
+    A group's actions are kept as they come, one row per step for all its slots; a slot only notes at which row its
+    episode began. So a step costs one copy, whatever the number of slots.
+    """
+
+    def __init__(self, rows: dict[str, npt.NDArray[Any]], groups: Sequence[Slots]) -> None:
+        n_slots = sum(len(slots) for slots in groups)
         self.episode = np.zeros(n_slots, np.int64)
-        self.length = np.zeros(n_slots, np.int64)
-        self._actions = {leaf: np.zeros((n_slots, 64, *array.shape[1:]), array.dtype) for leaf, array in rows.items()}
+        self._begun = np.zeros(n_slots, np.int64)  # the log's row at which the slot's episode began
+        self._groups = groups
+        self._steps = [0] * len(groups)  # rows in use of each log
+        self._room = [FIRST_ROOM] * len(groups)
+        self._leaves = {leaf: (array.shape[1:], array.dtype) for leaf, array in rows.items()}
+        self._logs = [self._fresh(len(slots), FIRST_ROOM) for slots in groups]
+        self._place = {int(slot): (g, at) for g, slots in enumerate(groups) for at, slot in enumerate(slots)}
 
-    def append(self, slots: Slots, rows: dict[str, npt.NDArray[Any]]) -> None:
-        """Note that the slots were sent the actions now in ``rows`` (their own rows only)."""
-        length = self.length[slots]
-        longest = int(length.max()) + 1
-        for leaf, log in self._actions.items():
-            if longest > log.shape[1]:
-                self._actions[leaf] = log = np.concatenate([log, np.zeros_like(log)], axis=1)
-            log[slots, length] = rows[leaf]
-        self.length[slots] = length + 1
+    def _fresh(self, n_slots: int, room: int) -> dict[str, npt.NDArray[Any]]:
+        return {leaf: np.zeros((room, n_slots, *shape), dtype) for leaf, (shape, dtype) in self._leaves.items()}
 
-    def finish(self, slots: Slots, episodes: Slots) -> None:
-        """Note that the episodes of ``slots`` ended and that ``episodes`` began."""
+    def append(self, group: int, rows: dict[str, npt.NDArray[Any]]) -> None:
+        """Note that the group's slots were sent the actions now in ``rows`` (their own rows only)."""
+        step = self._steps[group]
+        if step == self._room[group]:
+            step = self._make_room(group)
+        for leaf, log in self._logs[group].items():
+            log[step] = rows[leaf]
+        self._steps[group] = step + 1
+
+    def _make_room(self, group: int) -> int:
+        """Forget rows before the oldest episode under way; grow if that frees less than half. Return the next row."""
+        slots, steps = self._groups[group], self._steps[group]
+        oldest = int(self._begun[slots].min())
+        kept = steps - oldest
+        room = self._room[group] * (2 if kept > self._room[group] // 2 else 1)
+        fresh = self._fresh(len(slots), room)
+        for leaf, log in self._logs[group].items():
+            fresh[leaf][:kept] = log[oldest:steps]
+        self._logs[group], self._room[group], self._steps[group] = fresh, room, kept
+        self._begun[slots] -= oldest
+        return kept
+
+    @property
+    def length(self) -> npt.NDArray[np.int64]:
+        """Steps each slot's episode has taken so far."""
+        ends = np.empty_like(self._begun)
+        for slots, steps in zip(self._groups, self._steps, strict=True):
+            ends[slots] = steps
+        return ends - self._begun
+
+    def finish(self, group: int, slots: Slots, episodes: Slots) -> None:
+        """Note that the episodes of ``slots``, all of one group, ended and that ``episodes`` began."""
         self.episode[slots] = episodes
-        self.length[slots] = 0
+        self._begun[slots] = self._steps[group]
+
+    def begin_anew(self, episodes: Slots | int) -> None:
+        """Note that every slot stands at the start of an episode."""
+        self.episode[:] = episodes
+        self._steps = [0] * len(self._groups)
+        self._begun[:] = 0
+
+    def skip_to(self, episodes: Slots) -> None:
+        """Note in which episode every slot really is: one that had to be skipped has no action yet."""
+        for group, slots in enumerate(self._groups):
+            changed = slots[self.episode[slots] != episodes[slots]]
+            self.finish(group, changed, episodes[changed])
 
     def actions(self, slot: int, steps: int | None = None) -> Actions:
         """Return a slot's first ``steps`` actions of its episode (all of them by default)."""
-        count = int(self.length[slot]) if steps is None else steps
-        return {leaf: log[slot, :count].copy() for leaf, log in self._actions.items()}
+        group, at = self._place[slot]
+        begun = int(self._begun[slot])
+        end = self._steps[group] if steps is None else begun + steps
+        return {leaf: log[begun:end, at].copy() for leaf, log in self._logs[group].items()}
 
     def dump(self) -> dict[str, npt.NDArray[Any]]:
-        """Return everything as plain arrays."""
-        longest = int(self.length.max(initial=0))
-        actions = {f"actions:{leaf}": log[:, :longest].copy() for leaf, log in self._actions.items()}
-        return {"episode": self.episode.copy(), "length": self.length.copy(), **actions}
+        """Return everything as plain arrays, a row per slot, whatever the groups."""
+        length = self.length
+        dumped = {"episode": self.episode.copy(), "length": length}
+        for leaf, (shape, dtype) in self._leaves.items():
+            rows = np.zeros((len(length), int(length.max(initial=0)), *shape), dtype)
+            for slot in range(len(length)):
+                rows[slot, : length[slot]] = self.actions(slot)[leaf]
+            dumped[f"actions:{leaf}"] = rows
+        return dumped
 
     def load(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Take what ``dump`` returned."""
         self._check(arrays)
-        self.episode[:], self.length[:] = arrays["episode"], arrays["length"]
-        for leaf, log in self._actions.items():
-            kept = arrays[f"actions:{leaf}"]
-            width = max(log.shape[1], kept.shape[1])
-            self._actions[leaf] = np.zeros((len(log), width, *log.shape[2:]), log.dtype)
-            self._actions[leaf][:, : kept.shape[1]] = kept
+        length = arrays["length"]
+        self.episode[:] = arrays["episode"]
+        for group, slots in enumerate(self._groups):
+            steps = int(length[slots].max(initial=0))
+            room = max(FIRST_ROOM, 2 * steps)
+            self._logs[group], self._room[group], self._steps[group] = self._fresh(len(slots), room), room, steps
+            self._begun[slots] = steps - length[slots]
+            for leaf, log in self._logs[group].items():
+                for at, slot in enumerate(slots):  # every episode ends at the log's last row
+                    log[steps - length[slot] : steps, at] = arrays[f"actions:{leaf}"][slot, : length[slot]]
 
     def _check(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         found = len(arrays["episode"])
         if found != len(self.episode):
             raise PoolError(f"the dump holds {found} slots, this pool has {len(self.episode)}; use the same n_envs")
-        missing = [leaf for leaf in self._actions if f"actions:{leaf}" not in arrays]
+        missing = [leaf for leaf in self._leaves if f"actions:{leaf}" not in arrays]
         if missing:
             raise PoolError(f"the dump has no actions for {', '.join(missing)}; it comes from another env")

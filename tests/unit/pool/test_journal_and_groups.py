@@ -10,16 +10,16 @@ from parcade.pool.seeding import episode_seed
 from parcade.pool.slab import Slab
 
 ROWS = {"obs": np.zeros((4, 2), np.int64)}
-SLOTS = np.array([1, 3])
+GROUPS = [np.array([0, 2]), np.array([1, 3])]
 
 
-def told(journal, steps, slots=SLOTS):
+def told(journal, steps, group=1):
     for step in range(steps):
-        journal.append(slots, {"obs": np.stack([[slot * 1000 + step, step] for slot in slots])})
+        journal.append(group, {"obs": np.stack([[slot * 1000 + step, step] for slot in GROUPS[group]])})
 
 
 def test_actions_come_back_in_order_however_many_they_are():
-    journal = Journal(ROWS, 4)
+    journal = Journal(ROWS, GROUPS)
     told(journal, 200)
     assert journal.length.tolist() == [0, 200, 0, 200]
     assert journal.actions(3)["obs"].tolist() == [[3000 + step, step] for step in range(200)]
@@ -28,20 +28,36 @@ def test_actions_come_back_in_order_however_many_they_are():
 
 
 def test_an_ended_episode_leaves_no_actions_behind():
-    journal = Journal(ROWS, 4)
+    journal = Journal(ROWS, GROUPS)
     told(journal, 5)
-    journal.finish(np.array([3]), np.array([8]))
+    journal.finish(1, np.array([3]), np.array([8]))
     assert (journal.episode[3], journal.length[3]) == (8, 0)
     assert journal.length[1] == 5
     told(journal, 1)
     assert journal.actions(3)["obs"].tolist() == [[3000, 0]]
 
 
+def test_a_log_is_emptied_of_ended_episodes_before_it_grows():
+    journal = Journal(ROWS, GROUPS)
+    for episode in range(50):  # slot 1's episodes are short, slot 3's never end
+        told(journal, 10)
+        journal.finish(1, np.array([1]), np.array([episode + 1]))
+    assert journal.length.tolist() == [0, 0, 0, 500]
+    assert journal.actions(3)["obs"][:, 1].tolist() == list(range(10)) * 50
+    journal.finish(1, np.array([3]), np.array([1]))
+    for _ in range(300):
+        told(journal, 9)
+        journal.finish(1, GROUPS[1], np.array([1, 1]))
+    told(journal, 3)
+    assert journal.actions(1)["obs"].tolist() == [[1000, 0], [1001, 1], [1002, 2]]
+    assert sum(log.nbytes for log in journal._logs[1].values()) <= 2 * 1024 * ROWS["obs"][:2].nbytes
+
+
 def test_what_is_dumped_is_loaded():
-    journal, other = Journal(ROWS, 4), Journal(ROWS, 4)
+    journal, other = Journal(ROWS, GROUPS), Journal(ROWS, GROUPS)
     told(other, 300)  # longer than what is loaded over it
     told(journal, 70)
-    journal.finish(np.array([1]), np.array([2]))
+    journal.finish(1, np.array([1]), np.array([2]))
     other.load(journal.dump())
     assert other.episode.tolist() == journal.episode.tolist()
     assert other.length.tolist() == [0, 0, 0, 70]
@@ -51,11 +67,11 @@ def test_what_is_dumped_is_loaded():
 
 
 def test_a_dump_of_another_pool_is_refused():
-    journal = Journal(ROWS, 4)
+    journal = Journal(ROWS, GROUPS)
     with pytest.raises(PoolError, match="holds 2 slots, this pool has 4"):
-        journal.load(Journal(ROWS, 2).dump())
+        journal.load(Journal(ROWS, [np.arange(2)]).dump())
     with pytest.raises(PoolError, match=r"no actions for obs.*another env"):
-        journal.load(Journal({"other": ROWS["obs"]}, 4).dump())
+        journal.load(Journal({"other": ROWS["obs"]}, GROUPS).dump())
 
 
 @pytest.fixture
