@@ -85,12 +85,20 @@ class ConsoleEnv(gym.Env[Any, Any]):
 
     def advance(self, action: SupportsInt, rows: Rows) -> tuple[float, bool, bool]:
         """Hold the action's buttons for ``frame_skip`` frames and write the observation."""
+        self.press(action)
+        return self.settle(rows)
+
+    def press(self, action: SupportsInt) -> None:
+        """The emulator's half of a step: hold the action's buttons for ``frame_skip`` frames."""
         choice = int(action)
         if self._taps[choice]:
             self.console.advance(self._masks[choice], self.frame_skip - RELEASE_FRAMES, False)
             self.console.advance(0, RELEASE_FRAMES, self._draw)
         else:
             self.console.advance(self._masks[choice], self.frame_skip, self._draw)
+
+    def settle(self, rows: Rows) -> tuple[float, bool, bool]:
+        """The other half: read memory, count the reward, write the observation."""
         before, after = self._state, self.game.read(self.console)
         parts = self.game.reward(self._progress, before, after)
         weights = self._weights

@@ -41,6 +41,7 @@ class SerialPool:
             raise
         self.groups = GroupedRows(self._slab, n_envs, n_groups, self.action_space)
         self._runners = [SlotRunner(env, self._slab, slot, 0, seed) for slot, env in enumerate(self.envs)]
+        self._groups_of_runners = [[self._runners[slot] for slot in slots] for slots in self.groups.slots]
 
     @property
     def slab(self) -> Slab:
@@ -54,8 +55,7 @@ class SerialPool:
         if seed is not None:
             self.seed = seed
         journal = self.groups.journal
-        journal.episode[:] = journal.episode + 1 if onward else 0
-        journal.length[:] = 0
+        journal.begin_anew(journal.episode + 1 if onward else 0)
         self._bring_back()
 
     def observations(self, group: int = 0) -> Mapping[str, Array]:
@@ -69,14 +69,18 @@ class SerialPool:
     def recv(self, group: int = 0) -> StepRows:
         """Take the group's steps, slot by slot."""
         self.groups.expect(group)
-        for slot in self.groups.slots[group]:
-            try:
-                self._runners[slot].step()
-            except ParcadeError:
-                raise
-            except Exception as error:
-                step = int(self.slab.arrays["running_length"][slot])
-                raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
+        runners = self._groups_of_runners[group]
+        try:
+            for runner in runners:
+                runner.press()
+            for runner in runners:
+                runner.settle()
+        except ParcadeError:
+            raise
+        except Exception as error:
+            slot = int(self.slab.arrays["current_slot"][0])
+            step = int(self.slab.arrays["running_length"][slot])
+            raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
         return self.groups.finish(group)
 
     def dump(self) -> dict[str, Array]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from parcade.env.slot import SlotEnv, read_leaves
+from parcade.env.slot import WHOLE, Rows, SlotEnv, read_leaves
 from parcade.errors import EnvError
 from parcade.pool.lifecycle import IN_RESET
 from parcade.pool.seeding import episode_seed
@@ -18,7 +19,12 @@ Actions = dict[str, npt.NDArray[Any]]  # leaf name -> (steps, ...) of one slot
 
 
 class SlotRunner:
-    """Steps one env into its row of the slab."""
+    """Steps one env into its row of the slab.
+
+    A step has two halves, ``press`` (the emulator runs) and ``settle`` (its memory is read, the row is written). A
+    worker lets all its consoles run first and settles then: the emulator pushes Python out of the processor's cache,
+    and so it comes back once for all slots instead of once for each.
+    """
 
     def __init__(self, env: SlotEnv, slab: Slab, slot: int, worker: int, run_seed: int) -> None:
         self.env, self.slot, self.run_seed = env, slot, run_seed
@@ -37,10 +43,17 @@ class SlotRunner:
         self._episode, self._steps_done = numbers["episode"], numbers["steps_done"]
         self._beats, self._current, self._worker = numbers["beats"], numbers["current_slot"], worker
         self._metrics = slab.arrays["metrics"]
-        self._is_discrete = isinstance(env.action_space, spaces.Discrete)
+        self._press: Callable[[Any], None] | None = getattr(env, "press", None)
+        self._settle: Callable[[Rows], tuple[float, bool, bool]] | None = getattr(env, "settle", None)
+        self._choices = numbers[f"action:{WHOLE}"] if isinstance(env.action_space, spaces.Discrete) else None
         self._return, self._length = 0.0, 0
         self.doomed = False  # the next step is cut instead of taken
         self.poisoned: frozenset[tuple[int, int]] = frozenset()  # (slot, episode) that are never begun
+
+    @property
+    def has_halves(self) -> bool:
+        """Whether ``press`` does anything."""
+        return self._press is not None
 
     def begin(self, episode: int) -> None:
         """Start an episode (the next one that is not poisoned) and write its first observation."""
@@ -57,12 +70,29 @@ class SlotRunner:
 
     def step(self) -> None:
         """Take the row's action; an episode that ends is followed by the next one at once."""
+        self.press()
+        self.settle()
+
+    def press(self) -> None:
+        """Take the first half of a step, if the env's steps have halves."""
+        if self._press is None or self.doomed:
+            return
+        self._current[self._worker] = self.slot
+        self._press(self._chosen())
+        self._beats[self._worker] += 1
+
+    def settle(self) -> None:
+        """Take the rest of the step and write the row."""
         if self.doomed:
             self.cut()
             return
         slot = self.slot
         self._current[self._worker] = slot
-        reward, terminated, truncated = self._advance(self._action(self._actions))
+        if self._settle is None:
+            reward, terminated, truncated = self.env.advance(self._chosen(), self._obs)
+        else:
+            reward, terminated, truncated = self._settle(self._obs)
+        self._count(reward)
         self._reward[slot] = reward
         self._terminated[slot], self._truncated[slot] = 1 if terminated else 0, 1 if truncated else 0
         if terminated or truncated:
@@ -90,7 +120,8 @@ class SlotRunner:
         steps = len(next(iter(actions.values())))
         for index in range(steps):
             action = self._action({leaf: array[index] for leaf, array in actions.items()})
-            _, terminated, truncated = self._advance(action)
+            reward, terminated, truncated = self.env.advance(action, self._obs)
+            self._count(reward)
             self._beats[self._worker] += 1
             if (terminated or truncated) and not doomed:
                 raise EnvError(
@@ -98,13 +129,10 @@ class SlotRunner:
                     "the env is not a function of its seed and actions"
                 )
 
-    def _advance(self, action: Any) -> tuple[float, bool, bool]:
-        slot = self.slot
-        reward, terminated, truncated = self.env.advance(action, self._obs)
+    def _count(self, reward: float) -> None:
         self._return += reward
         self._length += 1
-        self._running_return[slot], self._running_length[slot] = self._return, self._length
-        return reward, terminated, truncated
+        self._running_return[self.slot], self._running_length[self.slot] = self._return, self._length
 
     def _finish(self) -> None:
         slot = self.slot
@@ -115,8 +143,12 @@ class SlotRunner:
             self._metrics[slot] = self.env.episode_metrics()
         self.begin(self._episode[slot] + 1)
 
+    def _chosen(self) -> Any:
+        """Return the action now in the slot's row."""
+        return self._action(self._actions) if self._choices is None else self._choices[self.slot]
+
     def _action(self, rows: Actions) -> Any:
-        if self._is_discrete:
+        if self._choices is not None:
             return int(next(iter(rows.values())))
         return _owned(self.env.action_space, read_leaves(self.env.action_space, rows))
 
