@@ -82,6 +82,7 @@ def make_pool(
     restarts: int = 5,
     step_deadline_s: float = 60.0,
     memory_limit_mb: int | None = None,
+    pin_workers: bool | None = None,
     **options: Any,
 ) -> ProcessPool | SerialPool:
     """Return a pool of ``n_envs`` envs in ``n_workers`` processes (0: all in this one); close it with ``with``."""
@@ -98,4 +99,5 @@ def make_pool(
         restarts=restarts,
         step_deadline_s=step_deadline_s,
         memory_limit_mb=memory_limit_mb,
+        pin_workers=pin_workers,
     )

@@ -21,6 +21,7 @@ CHANGEABLE = {
     "worker_restarts",
     "step_deadline_s",
     "worker_memory_mb",
+    "pin_workers",
     "total_timesteps",
     "save_freq",
     "keep_checkpoints",

@@ -28,6 +28,7 @@ from parcade.pool.worker import BELL, TALK, WorkerOrders, run_worker
 
 _OPEN_ENDS: weakref.WeakSet[Connection] = weakref.WeakSet()  # the trainer's ends of all pools' pipes
 BURIAL_S = 5.0
+GLANCE_S = 0.5  # how long the trainer listens to one bell before it looks at all workers
 
 
 @dataclass(slots=True)
@@ -39,15 +40,10 @@ class Seat:
     batches: int = 0  # answered since the last event of its life
     process: Any = None
     bell: Connection | None = None
+    fd: int = -1  # the bell's file descriptor
     talk: Connection | None = None
     serial: int = 0  # of the last command; an answer to an earlier one is nobody's any more
     told: tuple[str, str, str, str] | None = None  # kind, name, text and trace of what the worker raised
-
-    @property
-    def fd(self) -> int:
-        """The bell's file descriptor."""
-        assert self.bell is not None
-        return self.bell.fileno()
 
     def tell(self, message: Any) -> None:
         """Send something the worker waits for."""
@@ -71,10 +67,12 @@ class Seat:
         said: tuple[str, int, Any] = self.talk.recv()
         return said
 
-    def read_bells(self) -> bytes:
-        """Return what the worker rang since the bell was last read; nothing means that its end is closed."""
+    def read_bells(self) -> bytes | None:
+        """Wait a moment for the worker to ring; return what it rang, None for nothing, b"" for a closed end."""
         try:
             return os.read(self.fd, 64 * BELL.size)
+        except BlockingIOError:
+            return None
         except OSError:
             return b""
 
@@ -131,7 +129,8 @@ class Launcher:
             if self._start_method == "fork":
                 inherited = tuple(end.fileno() for end in (*_OPEN_ENDS, bell, talk) if not end.closed)
                 packed = self._pack(replace(seat.orders, inherited_fds=inherited))
-            _bound_waits(talk, self._patience_s)
+            _bound_waits(talk, self._patience_s, socket.SO_SNDTIMEO, socket.SO_RCVTIMEO)
+            _bound_waits(bell, min(GLANCE_S, self._patience_s / 4), socket.SO_RCVTIMEO)
             process = self._context.Process(
                 target=run_worker,
                 args=(packed, worker_bell, worker_talk),
@@ -152,7 +151,8 @@ class Launcher:
         if seat.process is not None:
             with contextlib.suppress(ValueError):  # the kernel still holds it
                 seat.process.close()
-        seat.process, seat.bell, seat.talk, seat.told, seat.serial = process, bell, talk, None, 0
+        seat.process, seat.bell, seat.fd, seat.talk = process, bell, bell.fileno(), talk
+        seat.told, seat.serial = None, 0
 
     def _pack(self, orders: WorkerOrders) -> bytes:
         # A thread's end counts as its process's death for the kernel, so only the main thread may be relied on.
@@ -186,12 +186,12 @@ def _culprit(orders: WorkerOrders) -> str:
     return "one of its settings"
 
 
-def _bound_waits(pipe: Connection, seconds: float) -> None:
-    """Bound every read and write of a pipe: a stopped worker must not stop the trainer with it."""
+def _bound_waits(pipe: Connection, seconds: float, *waits: int) -> None:
+    """Bound reads or writes of a pipe: a stopped worker must not stop the trainer with it."""
     limit = struct.pack("@ll", int(seconds), int(seconds % 1 * 1e6) or 1)
     with socket.socket(fileno=os.dup(pipe.fileno())) as pair:
-        pair.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
-        pair.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+        for wait in waits:
+            pair.setsockopt(socket.SOL_SOCKET, wait, limit)
 
 
 @contextlib.contextmanager

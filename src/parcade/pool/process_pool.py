@@ -19,7 +19,7 @@ from parcade.errors import ParcadeError, PoolError, SettingsError
 from parcade.pool.calling import check_call, result
 from parcade.pool.grouping import GroupedRows, check_counts
 from parcade.pool.journal import Slots
-from parcade.pool.launching import Seat
+from parcade.pool.launching import GLANCE_S, Seat
 from parcade.pool.layout import plan_layout
 from parcade.pool.lifecycle import Phase
 from parcade.pool.limits import allow_files
@@ -29,7 +29,6 @@ from parcade.pool.supervisor import Supervisor, WorkerDiedError
 from parcade.pool.worker import BELL, Call, WorkerOrders
 
 START_METHODS = ("forkserver", "spawn", "fork")
-GLANCE_S = 0.5  # how often the workers' pulses are felt
 ABSENCE_S = 2.0  # a longer gap means that this process was elsewhere (learning, stopped), not that workers hang
 
 
@@ -53,6 +52,7 @@ class ProcessPool:
         step_deadline_s: float = 60.0,
         start_deadline_s: float = 120.0,
         memory_limit_mb: int | None = None,
+        pin_workers: bool | None = None,
     ) -> None:
         check_counts(n_envs, n_groups)
         if n_workers is not None and n_workers < 1:
@@ -65,8 +65,10 @@ class ProcessPool:
         self.n_workers = min(n_workers or _cores(), n_envs)
         allow_files(self.n_workers)
         orders = [
-            WorkerOrders(w, slots, n_groups, spec, seed, os.getpid(), memory_limit_mb)
-            for w, slots in enumerate(share_slots(n_envs, self.n_workers))
+            WorkerOrders(w, slots, n_groups, spec, seed, os.getpid(), memory_limit_mb, cpu)
+            for w, (slots, cpu) in enumerate(
+                zip(share_slots(n_envs, self.n_workers), _processors(self.n_workers, pin_workers), strict=True)
+            )
         ]
         self._supervisor = Supervisor(
             orders,
@@ -78,6 +80,7 @@ class ProcessPool:
         self._step_deadline_s = step_deadline_s
         self._bells = [BELL.pack(group) for group in range(n_groups)]
         self._owners = [self._owners_of(group) for group in range(n_groups)]
+        self._last_slots = [{slot % n_groups: slot for slot in order.slots} for order in orders]
         self._pending: list[set[int]] = [set() for _ in orders]  # per worker: groups it has not answered
         self._answered: dict[int, None] = {}  # first come: slots that are ready, in that order
         self._first_come = n_groups == n_envs
@@ -97,6 +100,7 @@ class ProcessPool:
         spaces = (self.observation_space, self.action_space, self.metric_names)
         self._slab = Slab.create(plan_layout(*spaces, self.n_envs, self.n_workers))
         self.groups = GroupedRows(self._slab, self.n_envs, self.n_groups, self.action_space)
+        self._steps_done = self._slab.arrays["steps_done"].data
         self._supervisor.hand_over(self._slab, self.groups)
         self._listen()
 
@@ -137,8 +141,7 @@ class ProcessPool:
         if seed is not None:
             self.seed = seed
         journal = self.groups.journal
-        journal.episode[:] = journal.episode + 1 if onward else 0
-        journal.length[:] = 0
+        journal.begin_anew(journal.episode + 1 if onward else 0)
         self._bring_back()
 
     def observations(self, group: int = 0) -> Mapping[str, Array]:
@@ -164,12 +167,24 @@ class ProcessPool:
         """Wait until every slot of the group has taken its step; dead workers are brought back meanwhile."""
         self._check_open()
         self.groups.expect(group)
-        for seat in self._owners[group]:
+        owners = self._owners[group]
+        for place, seat in enumerate(owners):
             pending = self._pending[seat.orders.worker]
+            if place and group in pending and not self._has_stepped(seat, group):
+                self._owners[group] = [seat, *(other for other in owners if other is not seat)]
             while group in pending:
-                self._wait()
-        self._answered.pop(group, None)
+                self._hear(seat)
+        if self._first_come:
+            self._answered.pop(group, None)
         return self.groups.finish(group)
+
+    def _has_stepped(self, seat: Seat, group: int) -> bool:
+        """Whether a worker's rows of a group are complete, though its bell may not have been heard yet.
+
+        The last to finish is listened to first the next time: then this process wakes once a step, and not once for
+        each worker, and leaves their caches alone.
+        """
+        return bool(self._steps_done[self._last_slots[seat.orders.worker][group]] >= self.groups.steps_sent[group])
 
     def send_to(self, slots: Slots | Iterable[int], actions: Any) -> None:
         """First come: hand one action to each of ``slots`` and return at once; needs ``n_groups == n_envs``."""
@@ -212,12 +227,14 @@ class ProcessPool:
         events = self._poll.poll(min(GLANCE_S, self._step_deadline_s / 4) * 1000)
         for fd, _ in events:
             self._hear(self._seat_of[fd])
-        now = time.monotonic()
-        if not events or now - self._felt_s > GLANCE_S:
-            self._feel_pulses(now)
+        if not events:
+            self._feel_pulses(time.monotonic())
 
     def _hear(self, seat: Seat) -> None:
+        """Take what one worker says next; after a moment of silence look at all of them."""
         said = seat.read_bells()
+        if said is None:
+            return self._feel_pulses(time.monotonic())
         if not said:
             return self._recover(seat)
         for (group,) in BELL.iter_unpack(said):
@@ -339,3 +356,17 @@ def share_slots(n_envs: int, n_workers: int) -> list[range]:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _processors(n_workers: int, pin: bool | None) -> list[int | None]:
+    """Return the processor of each worker, None for any.
+
+    By itself the kernel now and then puts two workers on one core while the trainer sleeps on the other. Workers are
+    kept apart only where they fill the machine: fewer would all crowd the first cores beside another program's.
+    """
+    if not hasattr(os, "sched_getaffinity") or pin is False:
+        return [None] * n_workers
+    allowed = sorted(os.sched_getaffinity(0))
+    if pin is None and n_workers != len(allowed):
+        return [None] * n_workers
+    return [allowed[worker % len(allowed)] for worker in range(n_workers)]

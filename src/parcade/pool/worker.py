@@ -45,6 +45,7 @@ class WorkerOrders:
     run_seed: int
     trainer_pid: int
     memory_limit_mb: int | None = None
+    cpu: int | None = None  # the only processor to run on
     slab_path: str | None = None  # None: the slab waits for the first worker to tell the env's spaces
     layout: SlabLayout | None = None
     inherited_fds: tuple[int, ...] = ()  # with fork: the trainer's ends of every pipe, which must be closed here
@@ -124,6 +125,9 @@ def _settle(orders: WorkerOrders) -> None:
             os.close(fd)
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     cv2.setNumThreads(1)  # a worker has one core to itself
+    if orders.cpu is not None:
+        with contextlib.suppress(OSError):  # taken away meanwhile: run anywhere
+            os.sched_setaffinity(0, {orders.cpu})
     if orders.dies_with_parent:
         _die_with_parent(orders.trainer_pid)
     _watch_trainer(orders.trainer_pid)
@@ -162,8 +166,10 @@ def _serve(
     orders: WorkerOrders, runners: dict[int, SlotRunner], bell: Connection, talk: Connection, current: memoryview
 ) -> None:
     groups = [
-        [runners[slot].step for slot in orders.slots if slot % orders.n_groups == g] for g in range(orders.n_groups)
+        [runners[slot] for slot in orders.slots if slot % orders.n_groups == group] for group in range(orders.n_groups)
     ]
+    presses = [[runner.press for runner in group if runner.has_halves] for group in groups]
+    settles = [[runner.settle for runner in group] for group in groups]
     fd, worker = bell.fileno(), orders.worker
     while True:
         try:
@@ -176,8 +182,11 @@ def _serve(
             serial, command = _hear(talk)
             message = _obey(serial, command, runners, talk)
         else:
-            for step in groups[BELL.unpack(message)[0]]:
-                step()
+            group = BELL.unpack(message)[0]
+            for press in presses[group]:
+                press()
+            for settle in settles[group]:
+                settle()
         current[worker] = -1
         if message:
             _ring(fd, message)
