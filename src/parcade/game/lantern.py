@@ -23,11 +23,11 @@ SOLID = (1, 3, 4)  # cell kinds that stop the hero: wall, locked door, chest
 _PATCH = 5  # the hero sees this many cells each way in its features
 
 
-def _byte(at: int) -> property:
+def _byte(at: int) -> Any:
     return property(lambda state: state.block[at])
 
 
-def _word(at: int) -> property:
+def _word(at: int) -> Any:
     return property(lambda state: state.block[at] | state.block[at + 1] << 8)
 
 
@@ -162,7 +162,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
 
     def over(self, state: LanternState, progress: dict[str, Any]) -> bool:
         """True at game over and when the last wanted floor is cleared."""
-        return state.mode == GAME_OVER or state.floors_cleared >= self.floors
+        return bool(state.mode == GAME_OVER or state.floors_cleared >= self.floors)
 
     def features(self, state: LanternState, progress: dict[str, Any], out: Features) -> None:
         """Write what a player sees: the hero, the doors and the map, things, the nearest foes, walls around."""

@@ -32,6 +32,9 @@ class GroupedRows:
         self._actions = [{leaf: rows[part] for leaf, rows in slab.leaves("action").items()} for part in self.slices]
         self._rows = [self._group_rows(part) for part in self.slices]
         self._action_space = action_space
+        # Looked at in every step: memoryviews cost a fifth of two array operations.
+        flags = (slab.arrays["terminated"].data, slab.arrays["truncated"].data)
+        self._flags = [tuple(flag[part] for flag in flags) for part in self.slices]
 
     def _group_rows(self, part: slice | Slots) -> StepRows:
         arrays = self.slab.arrays
@@ -83,9 +86,9 @@ class GroupedRows:
     def finish(self, group: int) -> StepRows:
         """After a step: note in the journal which episodes ended, and return the group's rows."""
         rows = self._rows[group]
-        ended = rows.terminated | rows.truncated
-        if ended.any():
-            over = self.slots[group][ended]
+        terminated, truncated = self._flags[group]
+        if 1 in terminated.tobytes() or 1 in truncated.tobytes():
+            over = self.slots[group][rows.terminated | rows.truncated]
             self.journal.finish(group, over, self.slab.arrays["episode"][over])
         self.under_way[group] = False
         return rows

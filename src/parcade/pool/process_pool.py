@@ -79,9 +79,8 @@ class ProcessPool:
         )
         self._step_deadline_s = step_deadline_s
         self._bells = [BELL.pack(group) for group in range(n_groups)]
-        self._owners = [self._owners_of(group) for group in range(n_groups)]
-        self._last_slots = [{slot % n_groups: slot for slot in order.slots} for order in orders]
         self._pending: list[set[int]] = [set() for _ in orders]  # per worker: groups it has not answered
+        self._owners = [self._owners_of(group) for group in range(n_groups)]
         self._answered: dict[int, None] = {}  # first come: slots that are ready, in that order
         self._first_come = n_groups == n_envs
         self._pulses: list[tuple[int, float] | None] = [None for _ in orders]  # heartbeats seen, and when
@@ -100,13 +99,13 @@ class ProcessPool:
         spaces = (self.observation_space, self.action_space, self.metric_names)
         self._slab = Slab.create(plan_layout(*spaces, self.n_envs, self.n_workers))
         self.groups = GroupedRows(self._slab, self.n_envs, self.n_groups, self.action_space)
-        self._steps_done = self._slab.arrays["steps_done"].data
         self._supervisor.hand_over(self._slab, self.groups)
         self._listen()
 
-    def _owners_of(self, group: int) -> list[Seat]:
-        seats = self._supervisor.seats
-        return [seat for seat in seats if any(slot % self.n_groups == group for slot in seat.orders.slots)]
+    def _owners_of(self, group: int) -> list[tuple[Seat, set[int]]]:
+        """Return the workers that have slots of a group, each with its unanswered groups."""
+        seats = zip(self._supervisor.seats, self._pending, strict=True)
+        return [(seat, left) for seat, left in seats if any(s % self.n_groups == group for s in seat.orders.slots)]
 
     def _listen(self) -> None:
         self._poll = select.poll()
@@ -153,13 +152,13 @@ class ProcessPool:
         self._check_open()
         self.groups.note_actions(actions, group)
         bell = self._bells[group]
-        for seat in self._owners[group]:
-            self._pending[seat.orders.worker].add(group)
+        for seat, pending in self._owners[group]:
+            pending.add(group)
             self._ring(seat, bell)
 
-    def _ring(self, seat: Seat, bells: bytes) -> None:
+    def _ring(self, seat: Seat, bell: bytes) -> None:
         try:
-            os.write(seat.fd, bells)
+            os.write(seat.fd, bell)
         except OSError:
             pass  # it is dead; recv finds out, names it and brings it back
 
@@ -167,24 +166,12 @@ class ProcessPool:
         """Wait until every slot of the group has taken its step; dead workers are brought back meanwhile."""
         self._check_open()
         self.groups.expect(group)
-        owners = self._owners[group]
-        for place, seat in enumerate(owners):
-            pending = self._pending[seat.orders.worker]
-            if place and group in pending and not self._has_stepped(seat, group):
-                self._owners[group] = [seat, *(other for other in owners if other is not seat)]
+        for seat, pending in self._owners[group]:
             while group in pending:
                 self._hear(seat)
         if self._first_come:
             self._answered.pop(group, None)
         return self.groups.finish(group)
-
-    def _has_stepped(self, seat: Seat, group: int) -> bool:
-        """Whether a worker's rows of a group are complete, though its bell may not have been heard yet.
-
-        The last to finish is listened to first the next time: then this process wakes once a step, and not once for
-        each worker, and leaves their caches alone.
-        """
-        return bool(self._steps_done[self._last_slots[seat.orders.worker][group]] >= self.groups.steps_sent[group])
 
     def send_to(self, slots: Slots | Iterable[int], actions: Any) -> None:
         """First come: hand one action to each of ``slots`` and return at once; needs ``n_groups == n_envs``."""
@@ -193,8 +180,8 @@ class ProcessPool:
         slots = np.asarray(slots, np.int64)
         self.groups.note_actions_of(slots, actions)
         for slot in slots:
-            seat = self._owners[slot][0]
-            self._pending[seat.orders.worker].add(int(slot))
+            seat, pending = self._owners[slot][0]
+            pending.add(int(slot))
             self._ring(seat, self._bells[slot])
 
     def recv_first(self, k: int) -> tuple[Slots, StepRows]:
