@@ -100,6 +100,7 @@ def _show_env(result: dict[str, Any]) -> list[Any]:
     table = _table(title, "", "envs", "workers", "steps/s", f"of the {against}", "MB per further env")
     table.add_row("limit, last frame drawn", "", "", f"{result['limit_steps_per_s']:,.0f}", "", "")
     table.add_row("limit, nothing drawn", "", "", f"{result['limit_undrawn_steps_per_s']:,.0f}", "", "")
+    table.add_row("limit, none ahead of the slowest", "", "", f"{result['limit_in_step_steps_per_s']:,.0f}", "", "")
     for row in result["pool"]:
         mb = "" if row["mb_per_env"] is None else f"{row['mb_per_env']:.2f}"
         counts = (str(row["n_envs"]), str(row["n_workers"]))

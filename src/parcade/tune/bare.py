@@ -5,13 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Generator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
 import numpy as np
 
+from parcade.env.console_env import ConsoleEnv
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.spec import EnvSpec
@@ -61,6 +62,9 @@ class BareProcesses:
     def __init__(
         self, spec: EnvSpec, episodes: list[RecordedEpisode], n_processes: int | None = None, n_consoles: int = 1
     ) -> None:
+        # What the processes would reach together if none could run ahead of the slowest: a bound for any pool whose
+        # steps wait for all its games.
+        self.in_step: dict[bool, list[float]] = {True: [], False: []}
         self._pipes: list[Connection] = []
         self._processes: list[Any] = []
         context = multiprocessing.get_context("spawn")
@@ -88,7 +92,9 @@ class BareProcesses:
         begin_at = time.monotonic() + HEADSTART_S
         for pipe in self._pipes:
             pipe.send((begin_at, seconds, draw))
-        return sum(self._hear(pipe) for pipe in self._pipes)
+        rates = [self._hear(pipe) for pipe in self._pipes]
+        self.in_step[draw].append(len(rates) * min(rates))
+        return sum(rates)
 
     def _hear(self, pipe: Connection) -> float:
         try:
@@ -126,48 +132,48 @@ class BareVariant:
 
 
 def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], n_consoles: int, pipe: Connection) -> None:
-    envs: list[Any] = [make(spec.with_(observation="features")) for _ in range(n_consoles)]
-    players = [_play(env, episodes) for env in envs]
-    for player in players:
-        next(player)
-        player.send(True)  # the game is booted before the first turn
+    envs: dict[bool, list[ConsoleEnv]] = {
+        draw: [_console_env(spec.with_(observation="pixels" if draw else "features")) for _ in range(n_consoles)]
+        for draw in (True, False)
+    }
+    players = {draw: [_play(env, episodes) for env in some] for draw, some in envs.items()}
+    for player in (*players[True], *players[False]):
+        next(player)  # the game is booted before the first turn
     pipe.send(0.0)
     try:
         while True:
             begin_at, seconds, draw = pipe.recv()
             time.sleep(max(0.0, begin_at - time.monotonic()))
-            pipe.send(_rate(players, seconds, draw))
+            pipe.send(_rate(players[draw], seconds))
     except (EOFError, OSError):
-        for env in envs:
+        for env in (*envs[True], *envs[False]):
             env.close()
 
 
-def _rate(players: list[Generator[None, bool, None]], seconds: float, draw: bool) -> float:
-    steps = [player.send for player in players] * max(1, STEPS_PER_LOOK // len(players))
+def _console_env(spec: EnvSpec) -> ConsoleEnv:
+    env = make(spec)
+    assert isinstance(env, ConsoleEnv)
+    return env
+
+
+def _rate(players: list[Iterator[None]], seconds: float) -> float:
+    players = players * max(1, STEPS_PER_LOOK // len(players))
     count, started = 0, time.perf_counter()
     while True:
-        for step in steps:
-            step(draw)
-        count += len(steps)
+        for player in players:
+            next(player)
+        count += len(players)
         elapsed = time.perf_counter() - started
         if elapsed >= seconds:
             return count / elapsed
 
 
-def _play(env: Any, episodes: list[RecordedEpisode]) -> Generator[None, bool, None]:
-    """Replay the episodes for ever; each ``send(draw)`` takes one step."""
-    from parcade.console.base import button_mask
-
-    console, game, skip = env.console, env.game, env.frame_skip
-    masks = [button_mask(console.buttons, *action.buttons) for action in game.actions]
-    start_state = None if game.restarts_itself else console.save()
-    advance = console.advance
-    draw = yield
+def _play(env: ConsoleEnv, episodes: list[RecordedEpisode]) -> Iterator[None]:
+    """Replay the episodes for ever, a step for each ``next``: the buttons are pressed and nobody looks."""
+    press, rows = env.press, fresh_rows(env.observation_space)
     while True:
         for episode in episodes:
-            if start_state is not None:
-                console.load(start_state)
-            game.start(console, episode.seed)
+            env.begin(episode.seed, rows)
             for action in episode.actions:
-                advance(masks[action], skip, draw)
-                draw = yield
+                press(action)
+                yield

@@ -107,13 +107,15 @@ def bench_env(
         memory = {n: entry.private_mb() for n, entry in entries.items() if isinstance(entry, PoolContestant)}
         pools = {n: entry for n, entry in entries.items() if isinstance(entry, PoolContestant)}
         limit = LIMIT if observation != "features" else UNDRAWN
-        rows = [_pool_row(pools, name, rates, rates[limit], memory) for name in pools]
+        in_step = bare.in_step[limit == LIMIT][-rounds:]  # the first turn is not counted
+        rows = [_pool_row(pools, name, rates, rates[limit], in_step, memory) for name in pools]
     result = {
         "bench": "env",
         "game": game,
         "observation": observation,
         "limit_steps_per_s": statistics.median(rates[LIMIT]),
         "limit_undrawn_steps_per_s": statistics.median(rates[UNDRAWN]),
+        "limit_in_step_steps_per_s": statistics.median(in_step),
         "limit_consoles_per_process": limit_consoles,
         "of_limit_is_against": "limit_steps_per_s" if limit == LIMIT else "limit_undrawn_steps_per_s",
         "pool": rows,
@@ -164,6 +166,7 @@ def _pool_row(
     name: str,
     rates: dict[str, list[float]],
     limit: list[float],
+    in_step: list[float],
     memory: dict[str, float],
 ) -> dict[str, Any]:
     pool = pools[name]
@@ -176,6 +179,7 @@ def _pool_row(
         "n_workers": pool.n_workers,
         "steps_per_s": statistics.median(rates[name]),
         "of_limit": median_ratio(rates[name], limit),
+        "of_limit_in_step": median_ratio(rates[name], in_step),
         "mb_per_env": growth / further if further else None,  # per env beyond the smallest pool's
         "workers_mb": memory[name],
     }

@@ -34,6 +34,7 @@ def test_all_keys_are_there(result):
     assert data["observation"] == "pixels"
     assert data["limit_steps_per_s"] > 0
     assert data["limit_undrawn_steps_per_s"] > 0
+    assert 0 < data["limit_in_step_steps_per_s"] <= data["limit_steps_per_s"]
     assert data["machine"]
     assert [row["n_envs"] for row in data["pool"]] == [2, 4]
     for row in data["pool"]:
