@@ -94,6 +94,9 @@ class TrainSettings(BaseModel):
     eval_deterministic: bool = _setting(False, "run", "evaluate with the likeliest action instead of a drawn one")
     video: bool = _setting(True, "run", "an mp4 of the trained agent at the end")
     device: Literal["auto", "cpu", "cuda", "mps"] = _setting("auto", "run", "where the network learns")
+    precision: Literal["auto", "float32", "bfloat16"] = _setting(
+        "auto", "run", "of convolutions; auto is bfloat16 on CUDA cards made for it, else float32"
+    )
     num_threads: int | None = _setting(
         None, "run", "threads for learning [one for each core with pictures, else 1]", ge=1
     )

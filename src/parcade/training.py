@@ -152,7 +152,12 @@ class Training:
         self._threads = settings.num_threads or _learning_threads(self.policy)
         space, distribution = self.pool.observation_space, self.policy.distribution
         self.rollout = Rollout(
-            settings.n_steps, settings.envs, leaves(space), distribution.action_shape, distribution.action_dtype
+            settings.n_steps,
+            settings.envs,
+            leaves(space),
+            distribution.action_shape,
+            distribution.action_dtype,
+            pinned=next(self.policy.parameters()).is_cuda,
         )
         self.collector = Collector(self.pool, self.policy, self.rollout, self.noise)
         folder = self.folder
@@ -388,7 +393,11 @@ def _make_policy(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Pol
     with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
         torch.manual_seed(settings.seed)
         policy = Policy(shapes, pool.action_space, _net_settings(settings))
-    return policy.to(_device(settings.device))
+    device = _device(settings.device)
+    # On CPUs bfloat16 is slower than float32, on cards with units for it faster.
+    is_quick = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    policy.use_bfloat16(is_quick if settings.precision == "auto" else settings.precision == "bfloat16")
+    return policy.to(device)
 
 
 def _learning_threads(policy: Policy) -> int:

@@ -39,7 +39,7 @@ def rows_are_independent() -> bool:
 def first_log_ratio(trained) -> torch.Tensor:
     trained.collector.collect()
     trained.learner._estimate_advantages(trained.rollout)
-    batch = next(trained.learner._minibatches.epoch(trained.rollout))
+    batch = next(next(trained.learner._minibatches.epochs(trained.rollout)))
     return ppo_loss(trained.policy, batch, trained.learner.settings, 0.2).log_ratio.detach()
 
 

@@ -112,7 +112,7 @@ def test_losses_and_gradients_are_those_of_sb3(case):
 
     learner._estimate_advantages(rollout)
     assert np.allclose(rollout.advantages.numpy(), theirs.rollout_buffer.advantages.reshape(N, T).T, atol=1e-5)
-    batch = next(learner._minibatches.epoch(rollout))
+    batch = next(next(learner._minibatches.epochs(rollout)))
     with_graph = ppo_loss(trained.policy, batch, learner.settings, PPO["clip_range"])
     losses = with_graph.detached()
     assert float(losses.policy) == pytest.approx(said["train/policy_gradient_loss"], abs=1e-5)

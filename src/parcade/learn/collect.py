@@ -125,7 +125,7 @@ class Collector:
             observation = {name: _padded(tensor) for name, tensor in observation.items()}
             states = _padded(states)
         if self._device.type != "cpu":
-            observation = {name: tensor.to(self._device) for name, tensor in observation.items()}
+            observation = {name: tensor.to(self._device, non_blocking=True) for name, tensor in observation.items()}
             states = states.to(self._device)
         params, values, after = self._policy.step(observation, states, with_values)
         return params.cpu()[:rows], None if values is None else values.cpu()[:rows], after.cpu()[:rows]

@@ -24,9 +24,17 @@ class PixelEncoder(nn.Module):
             flat = self.convolutions(torch.zeros(1, *shape)).numel()
         self.size = 512 if cnn == "nature" else 256
         self.head = nn.Sequential(nn.Linear(flat, self.size), nn.ReLU())
+        self.in_bfloat16 = False  # compute in bfloat16; weights, gradients and what comes out stay float32
 
     def forward(self, pixels: Tensor) -> Tensor:
-        """Encode; channels_last is quick on CPUs, and 1/255 is cheaper on the first weights than on all pixels."""
+        """Encode, in bfloat16 where that was asked for."""
+        if not self.in_bfloat16:
+            return self._encode(pixels)
+        with torch.autocast(pixels.device.type, torch.bfloat16):
+            return self._encode(pixels).float()
+
+    def _encode(self, pixels: Tensor) -> Tensor:
+        """Channels_last is quick on CPUs, and 1/255 is cheaper on the first weights than on all pixels."""
         first, *others = self.convolutions
         assert isinstance(first, nn.Conv2d)
         x = pixels.to(memory_format=torch.channels_last, dtype=torch.float32)

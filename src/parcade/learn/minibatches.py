@@ -34,17 +34,23 @@ class Minibatches:
         self._device = next(policy.parameters()).device
         self._buffers: dict[str, Tensor] = {}
 
-    def epoch(self, rollout: Rollout) -> Iterator[Minibatch]:
-        """Return every step of the rollout once, in an order drawn anew."""
-        return self._by_slots(rollout) if self._policy.state_size else self._by_rows(rollout)
+    def epochs(self, rollout: Rollout) -> Iterator[Iterator[Minibatch]]:
+        """Return passes over the rollout without end: each holds every step once, in an order drawn anew.
 
-    def _by_rows(self, rollout: Rollout) -> Iterator[Minibatch]:
+        Observations travel to the policy's device once for all passes, and are gathered there.
+        """
         obs = rollout.flat()
+        if self._device.type != "cpu" and not self._policy.state_size:
+            obs = {name: tensor.to(self._device, non_blocking=True) for name, tensor in obs.items()}
+        while True:
+            yield self._by_slots(rollout) if self._policy.state_size else self._by_rows(rollout, obs)
+
+    def _by_rows(self, rollout: Rollout, obs: Mapping[str, Tensor]) -> Iterator[Minibatch]:
         order = torch.randperm(rollout.env_steps, generator=self._shuffle)
         numbers = self._numbers(rollout).flatten(1).index_select(1, order).to(self._device)
         actions = rollout.actions.flatten(0, 1).index_select(0, order).to(self._device)
         first = 0
-        for rows in torch.split(order, self._batch_size):
+        for rows in torch.split(order.to(self._device), self._batch_size):
             part = slice(first, first + len(rows))
             taken = {name: self._take(name, tensor, rows) for name, tensor in obs.items()}
             yield Minibatch(taken, actions[part], *numbers[:, part].unbind())
@@ -77,5 +83,4 @@ class Minibatches:
         if name not in self._buffers:
             self._buffers[name] = tensor.new_empty((self._batch_size, *tensor.shape[1:]))
         buffer = self._buffers[name][: len(rows)]
-        torch.index_select(tensor, 0, rows, out=buffer)
-        return buffer.to(self._device)
+        return torch.index_select(tensor, 0, rows, out=buffer)

@@ -114,6 +114,12 @@ class Policy(nn.Module):
         latent = self.recurrence.unroll(latent, state, starts).flatten(0, 1)
         return self._finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
 
+    def use_bfloat16(self, wanted: bool) -> None:
+        """Compute convolutions in bfloat16, or in float32 as at first; collecting and learning always agree."""
+        for encoder in self._parts:
+            if isinstance(encoder, PixelEncoder):
+                encoder.in_bfloat16 = wanted
+
     def prepare(self) -> None:
         """Make ready for many single steps; to be called again after weights moved to another device."""
         self.actor.prepare()

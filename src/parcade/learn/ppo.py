@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -105,8 +106,8 @@ class Learner:
         clip_range = settings.clip_range * clip_factor
         tracked: list[Losses] = []
         epochs_done = 0
-        while epochs_done < settings.n_epochs:
-            for batch in self._minibatches.epoch(rollout):
+        for epoch in islice(self._minibatches.epochs(rollout), settings.n_epochs):
+            for batch in epoch:
                 losses = ppo_loss(self.policy, batch, settings, clip_range)
                 self._descend(losses.total)
                 tracked.append(losses.detached())

@@ -45,12 +45,15 @@ class Rollout:
         leaves: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
         action_shape: tuple[int, ...],
         action_dtype: torch.dtype,
+        pinned: bool = False,
     ) -> None:
         self.n_steps, self.n_envs = n_steps, n_envs
         self.obs: dict[str, Array] = {
             name: np.zeros((n_steps + 1, n_envs, *shape), dtype=tensor_dtype(dtype))
             for name, (shape, dtype) in leaves.items()
         }
+        if pinned:  # memory that never moves: a graphics card fetches it by itself while the CPU goes on
+            self.obs = {name: torch.from_numpy(array).pin_memory().numpy() for name, array in self.obs.items()}
         self.obs_tensors: dict[str, Tensor] = {name: torch.from_numpy(array) for name, array in self.obs.items()}
         self.actions = torch.zeros((n_steps, n_envs, *action_shape), dtype=action_dtype)
         self.log_probs = torch.zeros((n_steps, n_envs))

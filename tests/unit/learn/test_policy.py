@@ -103,3 +103,20 @@ def test_flat_parameters_keep_values_layout_and_take_gradients():
     with torch.no_grad():
         flat.weights.mul_(2)
     assert all(torch.equal(weight, 2 * before[name]) for name, weight in policy.state_dict().items())
+
+
+def test_bfloat16_changes_little_and_leaves_weights_and_results_in_float32():
+    torch.manual_seed(0)
+    policy = Policy({"pixels": LEAVES["pixels"]}, spaces.Discrete(3), NetSettings(cnn="small"))
+    seen = {"pixels": rows(8)["pixels"]}
+    exact = policy(seen)
+    policy.use_bfloat16(True)
+    params, values = policy(seen)
+    assert params.dtype == values.dtype == torch.float32
+    assert not torch.equal(values, exact[1])
+    assert torch.allclose(values, exact[1], atol=0.05)
+    values.sum().backward()
+    assert all(p.dtype == torch.float32 for p in policy.parameters())
+    assert all(p.grad.dtype == torch.float32 for p in policy.encoders.parameters())
+    policy.use_bfloat16(False)
+    assert torch.equal(policy(seen)[1], exact[1])
