@@ -9,6 +9,7 @@ from typing import Any
 import gymnasium as gym
 
 from parcade.env.make import make
+from parcade.env.sharing import workers_for
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError
 from parcade.game.titles import title_names
@@ -87,6 +88,7 @@ def make_pool(
 ) -> ProcessPool | SerialPool:
     """Return a pool of ``n_envs`` envs in ``n_workers`` processes (0: all in this one); close it with ``with``."""
     spec = as_spec(env, **options)
+    n_workers = workers_for(spec, n_envs, n_workers)
     if n_workers == 0:
         return SerialPool(spec, n_envs, seed=seed, n_groups=n_groups)
     return ProcessPool(

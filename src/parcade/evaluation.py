@@ -14,9 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from parcade.env.make import make
+from parcade.env.register import OFFICIAL_RACING, RACING
 from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.space_json import space_from_json
-from parcade.env.spec import EnvSpec
+from parcade.env.spec import EnvSpec, Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.learn.act import Actor
@@ -46,6 +47,7 @@ class Evaluation:
     seconds: float
     pictures: tuple[tuple[str, Picture], ...] = field(default=(), compare=False)
     video: str | None = None
+    env: str = ""  # the title or Gymnasium id that was played
 
     @property
     def return_mean(self) -> float:
@@ -77,6 +79,7 @@ class Evaluation:
     def to_dict(self, with_episodes: bool = False) -> dict[str, Any]:
         """Return JSON-ready results."""
         result: dict[str, Any] = {
+            "env": self.env,
             "episodes": len(self.episodes),
             "return_mean": self.return_mean,
             "return_std": self.return_std,
@@ -102,13 +105,17 @@ def evaluate(
     deterministic: bool = False,
     random: bool = False,
     spec: EnvSpec | None = None,
+    racing: str = "official",
     video: str | Path | None = None,
     on_episode: Callable[[int, EpisodeResult], None] | None = None,
+    watch: Watch | None = None,
+    stopped: Callable[[], bool] | None = None,
     **changes: Any,
 ) -> Evaluation:
     """Play ``episodes`` episodes of a model file (or of a random policy) and return what came of them.
 
-    ``changes`` replace fields of the model's env, such as ``rom`` or ``max_steps``.
+    A model of CarRacing is played on Gymnasium's own env, or with ``racing="fast"`` on ours; rewards are never clipped.
+    ``stopped`` is asked after each episode. ``changes`` replace fields of the model's env, such as ``rom``.
     """
     if episodes < 1:
         raise SettingsError(f"episodes is {episodes}, wanted 1 or more")
@@ -121,13 +128,22 @@ def evaluate(
     spec = spec.with_(**{key: value for key, value in changes.items() if value is not None})
     return play_episodes(
         policy,
-        spec,
+        evaluation_spec(spec, racing).with_(watch=watch),
         episodes=episodes,
         seed=seed,
         deterministic=deterministic,
         video=Path(video) if video else None,
         on_episode=on_episode,
+        stopped=stopped,
     )
+
+
+def evaluation_spec(spec: EnvSpec, racing: str = "official") -> EnvSpec:
+    """Return the env an agent trained in ``spec`` is judged in: whole rewards, and CarRacing as Gymnasium draws it."""
+    spec = spec.with_(reward_clip=None, patience=None)
+    if spec.env_id in (RACING, OFFICIAL_RACING):
+        return spec.with_(env_id=RACING if racing == "fast" else OFFICIAL_RACING)
+    return spec
 
 
 def load_policy(path: str | Path) -> tuple[Policy, EnvSpec]:
@@ -154,8 +170,12 @@ def play_episodes(
     deterministic: bool = False,
     video: Path | None = None,
     on_episode: Callable[[int, EpisodeResult], None] | None = None,
+    stopped: Callable[[], bool] | None = None,
 ) -> Evaluation:
-    """Play on one env of its own; the same arguments give the same episodes. ``policy`` None plays at random."""
+    """Play on one env of its own; the same arguments give the same episodes. ``policy`` None plays at random.
+
+    ``stopped`` is asked after each episode: the rest is then left out.
+    """
     started = time.perf_counter()
     env = make(spec.with_(render=True) if video else spec)
     slot_env = as_slot_env(env)
@@ -198,12 +218,14 @@ def play_episodes(
             results.append(result)
             if on_episode is not None:
                 on_episode(index, result)
+            if stopped is not None and stopped():
+                break
     finally:
         if recorder is not None:
             recorder.close()
         env.close()
     seconds = time.perf_counter() - started
-    return Evaluation(tuple(results), seconds, tuple(pictures), str(video) if video else None)
+    return Evaluation(tuple(results), seconds, tuple(pictures), str(video) if video else None, spec.label)
 
 
 def _picture_shape(env: Any, spec: EnvSpec) -> tuple[int, ...]:

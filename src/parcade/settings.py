@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
 from parcade.errors import SettingsError, did_you_mean
 
 ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
 _DEFAULT_GAME = "lantern"
+_RACING_IDS = {"CarRacing-v3": None, "parcade/CarRacing-v3": "fast"}  # the second names its track itself
 EnvChoice = Literal["features", "pixels", "both"]
 
 
@@ -28,9 +29,16 @@ class TrainSettings(BaseModel):
 
     game: str | None = _setting(None, "what", "a built-in title (see `parcade games`), or module:Class of your own")
     env_id: str | None = _setting(None, "what", "a Gymnasium id instead of a game, such as CartPole-v1")
+    racing: Literal["fast", "official"] | None = _setting(
+        None, "what", "CarRacing-v3: trained on our quick drawing of it or on Gymnasium's own [fast]"
+    )
     rom: str | None = _setting(None, "what", "the ROM file, for titles that need your own cartridge")
-    state: str | None = _setting(None, "what", "a save state to start episodes from, or a folder of them")
-    console: Literal["auto", "pyboy", "mgba"] = _setting("auto", "what", "which emulator plays the ROM")
+    state: str | None = _setting(
+        None, "what", "a save state to start episodes from, or a folder of them, dealt out to the games in turn"
+    )
+    console: Literal["auto", "pyboy", "mgba", "libretro"] = _setting(
+        "auto", "what", "which emulator plays the ROM; libretro gives each game a process of its own"
+    )
     imports: tuple[str, ...] = _setting((), "what", "modules that register your own Gymnasium ids")
     env_kwargs: dict[str, Any] = _setting({}, "what", "arguments for gymnasium.make, as key=value")
     game_options: dict[str, Any] = _setting({}, "what", "options of the title, as key=value (lantern: floors=1)")
@@ -41,9 +49,18 @@ class TrainSettings(BaseModel):
     frame_skip: int | None = _setting(None, "observation", "frames per step, all counted [title: 6, env: 1]", ge=1)
     frames_stack: int = _setting(1, "observation", "how many last pictures the policy sees", ge=1, le=64)
     grayscale: bool = _setting(False, "observation", "grey pictures (Gymnasium envs; games are grey already)")
+    crop: tuple[int, int, int, int] | None = _setting(
+        None, "observation", "top,right,bottom,left pixels cut off the pictures before resize (Gymnasium envs)"
+    )
     resize: tuple[int, int] | None = _setting(None, "observation", "height,width of the pictures (Gymnasium envs)")
     reward_clip: float | None = _setting(None, "observation", "clip each step's reward to +/- this", gt=0)
     max_steps: int | None = _setting(None, "observation", "an episode is truncated after this many steps", ge=1)
+    action_scale: tuple[float, ...] | None = _setting(
+        None, "observation", "a factor for each action axis of a Gymnasium env, such as 1,1,0.15"
+    )
+    patience: int | None = _setting(
+        None, "observation", "training ends an episode after this many steps without a reward (Gymnasium envs)", ge=1
+    )
 
     n_envs: int | None = _setting(None, "parallel", "games at once [16 for each core]", ge=1, le=65536)
     n_workers: int | None = _setting(None, "parallel", "worker processes [one for each core]; 0 runs all in one", ge=0)
@@ -101,11 +118,36 @@ class TrainSettings(BaseModel):
         None, "run", "threads for learning [one for each core with pictures, else 1]", ge=1
     )
 
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole(cls, value: Any, info: ValidationInfo) -> Any:
+        """Accept 1e6, 250k and 2M in files too: YAML takes them for text."""
+        is_whole = cls.model_fields[str(info.field_name)].annotation in (int, int | None)
+        return whole_number(value) if is_whole and isinstance(value, str) else value
+
     @field_validator("resize", mode="before")
     @classmethod
     def _square(cls, value: Any) -> Any:
         """Accept one number for a square picture."""
-        return (value, value) if isinstance(value, int) else value
+        single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+        if isinstance(single, int) and not isinstance(single, bool):
+            return single, single
+        return _of_length(value, 2, "height,width")
+
+    @field_validator("crop", mode="before")
+    @classmethod
+    def _four_sides(cls, value: Any) -> Any:
+        return _of_length(value, 4, "top,right,bottom,left")
+
+    @field_validator("reward_clip", mode="before")
+    @classmethod
+    def _symmetric(cls, value: Any) -> Any:
+        """Accept yes (1), no, and a pair such as [-1, 1]."""
+        if isinstance(value, bool):
+            return 1.0 if value else None
+        if isinstance(value, list | tuple) and len(value) == 2 and value[0] == -value[1]:
+            return value[1]
+        return value
 
     @field_validator("resize")
     @classmethod
@@ -114,10 +156,21 @@ class TrainSettings(BaseModel):
             raise ValueError(f"must be two positive numbers, got {value}")
         return value
 
+    @field_validator("crop")
+    @classmethod
+    def _not_negative(cls, value: tuple[int, int, int, int] | None) -> tuple[int, int, int, int] | None:
+        if value is not None and min(value) < 0:
+            raise ValueError(f"must be four numbers from 0 on, got {value}")
+        return value
+
     @model_validator(mode="after")
     def _fits_together(self) -> TrainSettings:
         if self.game is not None and self.env_id is not None:
             raise ValueError(f"game {self.game!r} and env_id {self.env_id!r} cannot both be given")
+        if self.racing is not None and self.env_id not in _RACING_IDS:
+            raise ValueError(f"racing {self.racing!r} is for env_id CarRacing-v3, not for {self.env_id or self.game!r}")
+        if self.racing == "official" and _RACING_IDS.get(self.env_id or ""):
+            raise ValueError(f"env_id {self.env_id!r} is the fast track; racing 'official' goes with CarRacing-v3")
         rows = self.envs * self.n_steps
         if self.batch_size > rows:
             raise ValueError(
@@ -155,19 +208,30 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     ``given`` (what the user said) wins over ``title_defaults``. A batch larger than a rollout that the user did not
     ask for is fitted to the rollout.
     """
-    values = {ALIASES.get(key, key): value for key, value in given.items()}
-    for key in values:
-        if key not in TrainSettings.model_fields:
-            raise SettingsError(f"setting {key!r} is not known{did_you_mean(key, TrainSettings.model_fields)}")
+    known, faults = _sorted_out(given)
+    values = {ALIASES.get(key, key): value for key, value in known.items()}
     if values.get("game") is None and values.get("env_id") is None:
         values["game"] = _DEFAULT_GAME
     merged = {**(title_defaults or {}), **values}
+    if merged.get("racing") is None and str(merged.get("env_id")) in _RACING_IDS:
+        merged["racing"] = "fast"  # written down, so that a run's config says which one it used
     if "batch_size" not in values:
         merged["batch_size"] = _fitting_batch(merged)
     try:
-        return TrainSettings(**merged)
+        settings = TrainSettings(**merged)
     except ValidationError as error:
-        raise SettingsError(_sentence(error)) from None
+        raise SettingsError("; ".join([*faults, *_sentences(error)])) from None
+    if faults:
+        raise SettingsError("; ".join(faults))
+    return settings
+
+
+def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the settings we know, and a fault for each key we do not."""
+    fields = TrainSettings.model_fields
+    known = {key: value for key, value in given.items() if ALIASES.get(key, key) in fields}
+    faults = [f"unknown key {key!r}{did_you_mean(str(key), fields)}" for key in given if key not in known]
+    return known, faults
 
 
 def _fitting_batch(values: Mapping[str, Any]) -> int:
@@ -196,18 +260,33 @@ def read_config(path: str | Path) -> dict[str, Any]:
         raise SettingsError(f"the config file {path} is not valid: {first_line}") from None
     if not isinstance(data, dict):
         raise SettingsError(f"the config file {path} must hold `key: value` lines, it holds a {type(data).__name__}")
-    for key in data:
-        if ALIASES.get(key, key) not in TrainSettings.model_fields:
-            hint = did_you_mean(str(key), TrainSettings.model_fields)
-            raise SettingsError(f"the config file {path} has an unknown key {key!r}{hint}")
+    data.pop("$schema", None)  # editors want it
     return data
 
 
-def _sentence(error: ValidationError) -> str:
+def whole_number(text: str) -> int:
+    """Read 1000000, 1_000_000, 1e6, 250k or 2M."""
+    factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
+    try:
+        number = float(text[:-1] if factor > 1 else text.replace("_", "")) * factor
+        if number == int(number):
+            return int(number)
+    except (ValueError, OverflowError):
+        pass
+    raise ValueError(f"{text!r} is not a whole number")
+
+
+def _of_length(value: Any, length: int, names: str) -> Any:
+    if isinstance(value, list | tuple) and len(value) != length:
+        raise ValueError(f"wanted {length} numbers ({names})")
+    return value
+
+
+def _sentences(error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
         where = ".".join(str(part) for part in fault["loc"])
         text = fault["msg"].removeprefix("Value error, ")
         text = text[0].lower() + text[1:]
         faults.append(f"{where} is {fault['input']!r}: {text}" if where else text)
-    return "; ".join(faults)
+    return faults

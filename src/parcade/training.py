@@ -9,18 +9,20 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from parcade.env.make import find_rom, make_game
+from parcade.env.register import RACING
+from parcade.env.sharing import workers_for
 from parcade.env.slot import leaves
 from parcade.env.space_json import space_to_json
-from parcade.env.spec import EnvSpec
+from parcade.env.spec import EnvSpec, Watch
 from parcade.errors import EnvError, MissingExtraError, SettingsError
-from parcade.evaluation import Evaluation, load_policy, play_episodes
+from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.normalise import ReturnScaler
@@ -29,7 +31,7 @@ from parcade.learn.ppo import Learner, PpoSettings
 from parcade.learn.rollout import Rollout
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
-from parcade.run.checkpoint import Checkpoint, load_newest, save_checkpoint
+from parcade.run.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
 from parcade.run.metrics import Recorder
 from parcade.run.model_file import load_weights, save_model
@@ -60,35 +62,72 @@ class TrainResult:
     interrupted: bool
 
 
-def train(settings: TrainSettings | None = None, *, on_event: Watcher | None = None, **given: Any) -> TrainResult:
+def train(
+    settings: TrainSettings | None = None,
+    *,
+    on_event: Watcher | None = None,
+    watch: Watch | None = None,
+    **given: Any,
+) -> TrainResult:
     """Train and return what came of it; settings are fields of ``TrainSettings`` by name.
 
     ``train(game="lantern", total_timesteps=50_000, n_envs=8)``
+    ``watch`` says where the games lay their pictures for a window; no number depends on it.
     """
     if settings is None:
         settings = settings_for(given)
     elif given:
         raise SettingsError("train takes a TrainSettings or single settings, not both")
-    with Training(settings, RunFolder.create(settings.log_root, settings.name), on_event) as training:
+    with Training(settings, RunFolder.create(settings.log_root, settings.name), on_event, watch) as training:
         training.begin()
         return training.run()
 
 
-def resume(run_dir: str | Path, *, on_event: Watcher | None = None, **changes: Any) -> TrainResult:
+def resume(
+    run_dir: str | Path, *, on_event: Watcher | None = None, watch: Watch | None = None, **changes: Any
+) -> TrainResult:
     """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
 
     ``changes`` may set what has no influence on the numbers (``n_workers``, ``parallel_start_method``), or a larger
-    ``total_timesteps``.
+    ``total_timesteps``. A run with nothing left to do is not touched; its result is returned again.
     """
+    done = finished(run_dir, **changes)
+    if done is not None:
+        return done
     folder = RunFolder.open(run_dir)
+    with Training(make_settings({**_written_settings(folder), **changes}), folder, on_event, watch) as training:
+        if list_checkpoints(folder.checkpoints):
+            training.take_up(load_newest(folder.checkpoints))
+        else:
+            training.start_over()
+        return training.run()
+
+
+def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
+    """Return what a run came to if it has nothing left to do with these ``changes``, else None."""
+    folder = RunFolder.open(run_dir)
+    written = _written_settings(folder)
+    settings = make_settings({**written, **changes})
     try:
-        written = json.loads(folder.config.read_text(encoding="utf-8"))
+        summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+        result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # the summary is the last thing a run writes
+    before = make_settings(written)
+    other_end = (settings.final_eval_episodes, settings.video) != (before.final_eval_episodes, before.video)
+    limit = settings.num_episodes
+    enough = result.env_steps >= settings.total_timesteps or (limit is not None and result.episodes >= limit)
+    if result.interrupted or other_end or not enough:
+        return None
+    return replace(result, run_dir=str(folder.path), model=str(folder.models / "final_model.zip"))
+
+
+def _written_settings(folder: RunFolder) -> dict[str, Any]:
+    try:
+        written: dict[str, Any] = json.loads(folder.config.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SettingsError(f"{folder.config} cannot be read: {error}") from None
-    settings = make_settings({**written, **changes})
-    with Training(settings, folder, on_event) as training:
-        training.take_up(load_newest(folder.checkpoints))
-        return training.run()
+    return written
 
 
 def settings_for(given: dict[str, Any]) -> TrainSettings:
@@ -102,14 +141,17 @@ def settings_for(given: dict[str, Any]) -> TrainSettings:
 def env_spec(settings: TrainSettings) -> EnvSpec:
     """Return the env a training runs in."""
     names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
-    return EnvSpec(**{name: getattr(settings, name) for name in names})
+    spec = EnvSpec(**{name: getattr(settings, name) for name in names})
+    return spec.with_(env_id=RACING) if settings.racing == "fast" else spec
 
 
 class Training:
     """Everything a run holds while it goes on; closes all of it whatever happens."""
 
-    def __init__(self, settings: TrainSettings, folder: RunFolder, on_event: Watcher | None) -> None:
-        self.settings, self.folder = settings, folder
+    def __init__(
+        self, settings: TrainSettings, folder: RunFolder, on_event: Watcher | None, watch: Watch | None = None
+    ) -> None:
+        self.settings, self.folder, self._watch = settings, folder, watch
         self._tell: Watcher = on_event or (lambda what, data: None)
         self._stack = ExitStack()
         self.update, self.env_steps, self.seconds = 0, 0, 0.0
@@ -135,11 +177,15 @@ class Training:
         settings = self.settings
         self._stack.enter_context(threads_restored())
         torch.set_num_threads(1)  # the last bits of the first weights depend on it, and must not on who ran before
-        self.spec = env_spec(settings)
+        self.spec = env_spec(settings).with_(watch=self._watch)
+        self.eval_spec = evaluation_spec(self.spec)
+        if self._watch is not None:
+            self.eval_spec = self.eval_spec.with_(watch=replace(self._watch, label="evaluation"))
         if not self.folder.config.exists():
-            write_json(self.folder.config, settings.model_dump(mode="json"))
             rom = find_rom(self.spec, make_game(self.spec)).sha1 if self.spec.game else None
-            write_json(self.folder.manifest, manifest(settings.model_dump(), rom))
+            envs = {"trained_in": self.spec.label, "evaluated_in": self.eval_spec.label}
+            write_json(self.folder.manifest, {**manifest(settings.model_dump(), rom), **envs})
+            write_json(self.folder.config, settings.model_dump(mode="json"))  # last: with it the run can be resumed
         self._stack.enter_context(log_file(self.folder.logs / "train.log"))
         self.pool = _make_pool(self.spec, settings)
         self._stack.callback(self.pool.close)
@@ -172,6 +218,11 @@ class Training:
             load_weights(self.policy, policy.state_dict(), self.settings.model)
         self.pool.reset()
 
+    def start_over(self) -> None:
+        """Begin anew in the folder of a run that left no checkpoint: the same seed gives the same numbers again."""
+        self.recorder.load({**self.recorder.state(), "metrics_end": 0, "monitor_ends": {}})
+        self.begin()
+
     def take_up(self, checkpoint: Checkpoint) -> None:
         """Go back to a checkpoint in every respect."""
         meta = checkpoint.meta
@@ -190,6 +241,7 @@ class Training:
         """Train to the end or to the first Ctrl-C; a checkpoint, models, report and summary are left either way."""
         settings = self.settings
         begun = {"settings": settings, "folder": self.folder, "env_steps": self.env_steps}
+        begun |= {"trained_in": self.spec.label, "evaluated_in": self.eval_spec.label}
         self._tell("started", {**begun, "n_workers": self.pool.n_workers})
         keep_freed_memory()
         with stop_on_signal(self.request_stop):
@@ -264,26 +316,32 @@ class Training:
             **({} if result.success_rate is None else {"success_rate": result.success_rate}),
         }
 
-    def _evaluation(self, episodes: int, seed: int, video: Path | None = None) -> Evaluation:
+    def _evaluation(
+        self, episodes: int, seed: int, video: Path | None = None, stopped: Callable[[], bool] | None = None
+    ) -> Evaluation:
         torch.set_num_threads(1)  # one observation at a time: more threads only wait for each other
         self._tell("evaluating", {"episodes": episodes})
         return play_episodes(
             self.policy,
-            self.spec,
+            self.eval_spec,
             episodes=episodes,
             seed=seed,
             deterministic=self.settings.eval_deterministic,
             video=video,
             on_episode=lambda index, episode: self._tell("eval_episode", {"index": index, "of": episodes}),
+            stopped=stopped,
         )
 
     def _final_evaluation(self, episodes: int) -> Evaluation:
-        if self.settings.video:
-            try:
-                return self._evaluation(episodes, seed=0, video=self.folder.videos / "final.mp4")
-            except (MissingExtraError, EnvError) as error:
-                log.warning("no video: %s", error)
-        return self._evaluation(episodes, seed=0)
+        """Ctrl-C ends it after the present episode: what was played until then counts."""
+        with stop_on_signal(self.request_stop):
+            if self.settings.video:
+                try:
+                    video = self.folder.videos / "final.mp4"
+                    return self._evaluation(episodes, seed=0, video=video, stopped=lambda: self._stop)
+                except (MissingExtraError, EnvError) as error:
+                    log.warning("no video: %s", error)
+            return self._evaluation(episodes, seed=0, stopped=lambda: self._stop)
 
     def save(self) -> None:
         """Write a checkpoint of this moment."""
@@ -323,8 +381,8 @@ class Training:
             self._save_model("best_model.zip")
         result = self._result(model, final)
         summary = {**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}
-        write_json(self.folder.summary, summary)
         self._report(summary, final)
+        write_json(self.folder.summary, summary)  # last: it says that nothing is left to do
         self._tell("finished", {"result": result, "evaluation": final})
         return result
 
@@ -371,13 +429,14 @@ class Training:
 
 
 def _make_pool(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPool:
-    if settings.n_workers == 0:
+    n_workers = workers_for(spec, settings.envs, settings.n_workers)
+    if n_workers == 0:
         return SerialPool(spec, settings.envs, seed=settings.seed, n_groups=settings.groups)
     method = settings.parallel_start_method
     return ProcessPool(
         spec,
         settings.envs,
-        n_workers=settings.n_workers,
+        n_workers=n_workers,
         seed=settings.seed,
         n_groups=settings.groups,
         start_method=None if method == "auto" else method,

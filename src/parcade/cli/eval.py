@@ -2,7 +2,12 @@
 
 parcade eval --model results/lantern/<run>/models/best_model.zip --episodes 100
 parcade eval --model best_model.zip --video          also writes an mp4 of the first three episodes
+parcade eval --model best_model.zip --visual         in a window
 parcade eval --random --game lantern --episodes 100  what chance alone reaches
+
+A model of CarRacing is played on Gymnasium's own env; --fast takes our quick drawing of it. With --json every episode
+(seed, return, length, metrics) is written to eval.json, and the last line is the summary. Ctrl-C ends after the present
+episode: what was played counts.
 """
 
 from __future__ import annotations
@@ -10,12 +15,25 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from parcade.cli.flags import UsageError, add_setting_flags, given_settings, whole_number
+from parcade.cli.flags import (
+    UsageError,
+    add_setting_flags,
+    add_window_flags,
+    given_settings,
+    opened_window,
+    whole_number,
+)
 
-ENV_SETTINGS = {"game", "env_id", "rom", "state", "console", "imports", "max_steps", "frame_skip", "observation"}
+ENV_SETTINGS = {
+    *("game", "env_id", "rom", "state", "console", "imports", "env_kwargs", "max_steps", "frame_skip", "observation"),
+    "racing",
+}
+LINE_EVERY_S = 5.0
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -28,60 +46,112 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--video", nargs="?", const="eval.mp4", metavar="FILE", help="write an mp4 of the first three [eval.mp4]"
     )
+    parser.add_argument(
+        "--episodes-file", metavar="FILE", help="where every episode is written as JSON [with --json: eval.json]"
+    )
     parser.add_argument("--list", action="store_true", dest="list_episodes", help="with --json: every episode as well")
+    add_window_flags(parser)
     add_setting_flags(parser, ENV_SETTINGS)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Evaluate; print a summary, or JSON on request."""
+    _check(arguments)
+    result = _evaluate(arguments)
+    place = arguments.episodes_file or ("eval.json" if arguments.json else None)
+    if place:
+        _write_episodes(Path(place), arguments, result)
+    if arguments.json:
+        print(json.dumps({**result.to_dict(with_episodes=arguments.list_episodes), "episodes_file": place}))
+    else:
+        _print_summary(result, place)
+    return 0 if len(result.episodes) == arguments.episodes else 130
+
+
+def _check(arguments: argparse.Namespace) -> None:
     if arguments.model is None and not arguments.random:
         raise UsageError("eval needs --model FILE or --random")
     if arguments.model is not None and arguments.random:
         raise UsageError("eval takes --model FILE or --random, not both")
-    if arguments.video and not Path(arguments.video).parent.is_dir():
-        raise UsageError(f"the folder of {arguments.video} does not exist")
-    from parcade.evaluation import evaluate
+    for file in (arguments.video, arguments.episodes_file):
+        if file and not Path(file).parent.is_dir():
+            raise UsageError(f"the folder of {file} does not exist")
+
+
+def _evaluate(arguments: argparse.Namespace) -> Any:
+    from parcade.evaluation import evaluate, load_policy
     from parcade.settings import make_settings
+    from parcade.surroundings import stop_on_signal
     from parcade.training import env_spec
 
     given = given_settings(arguments)
     given.pop("model", None), given.pop("seed", None), given.pop("video", None)
-    spec = env_spec(make_settings(given)) if arguments.random else None
-    result = evaluate(
-        arguments.model,
-        random=arguments.random,
-        spec=spec,
-        episodes=arguments.episodes,
-        seed=arguments.seed,
-        deterministic=arguments.deterministic,
-        video=arguments.video,
-        on_episode=_counter(arguments.episodes),
-        **({} if arguments.random else given),
-    )
-    if arguments.json:
-        print(json.dumps(result.to_dict(with_episodes=arguments.list_episodes)))
-        return 0
-    print(f"{len(result.episodes)} episodes on unseen seeds in {result.seconds:.1f} s")
+    spec = env_spec(make_settings(given)) if arguments.random else load_policy(arguments.model)[1]
+    racing = given.pop("racing", None)
+    if racing and "CarRacing" not in (given.get("env_id") or spec.env_id or ""):
+        raise UsageError(f"--{racing} is for CarRacing, not for {given.get('env_id') or spec.label}")
+    asked: list[bool] = []  # a flag, as an emulator may swallow the exception that Ctrl-C raises
+
+    def request_stop() -> bool:
+        asked.append(True)
+        return len(asked) == 1
+
+    with opened_window(arguments, spec.label) as watch, stop_on_signal(request_stop):
+        return evaluate(
+            arguments.model,
+            random=arguments.random,
+            spec=spec if arguments.random else None,
+            episodes=arguments.episodes,
+            seed=arguments.seed,
+            deterministic=arguments.deterministic,
+            racing=racing or "official",
+            video=arguments.video,
+            on_episode=_counter(arguments.episodes),
+            watch=watch,
+            stopped=lambda: bool(asked),
+            **({} if arguments.random else given),
+        )
+
+
+def _write_episodes(path: Path, arguments: argparse.Namespace, result: Any) -> None:
+    data = {
+        "model": arguments.model or "random",
+        "seed": arguments.seed,
+        "deterministic": arguments.deterministic,
+        **result.to_dict(with_episodes=True),
+    }
+    try:
+        path.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"the episodes cannot be written to {path}: {error.strerror}") from None
+
+
+def _print_summary(result: Any, place: str | None) -> None:
+    print(f"{len(result.episodes)} episodes of {result.env} on unseen seeds in {result.seconds:.1f} s")
     print(f"  return         {result.return_mean:.2f} ± {result.return_std:.2f}")
     print(f"  length         {result.length_mean:.0f} ± {result.length_std:.0f} steps")
     if result.success_rate is not None:
         print(f"  success        {result.success_rate:.2f}")
-    names = [name for name in result.episodes[0].metrics if name != "success"]
-    for name in names:
+    for name in [name for name in result.episodes[0].metrics if name != "success"]:
         mean = sum(e.metrics[name] for e in result.episodes) / len(result.episodes)
         print(f"  {name:<14} {mean:.2f}")
     if result.video:
         print(f"  video          {result.video}")
-    return 0
+    if place:
+        print(f"  every episode  {place}")
 
 
-def _counter(episodes: int) -> Any:
-    """Show how far it is, where somebody watches."""
-    if not sys.stderr.isatty():
-        return None
+def _counter(episodes: int) -> Callable[[int, Any], None]:
+    """Show how far it is: in place where somebody watches, else a line now and then."""
+    is_terminal, said_s = sys.stderr.isatty(), time.monotonic()
 
     def show(index: int, episode: Any) -> None:
-        end = "\n" if index + 1 == episodes else ""
-        print(f"\repisode {index + 1} of {episodes}", end=end, file=sys.stderr, flush=True)
+        nonlocal said_s
+        text = f"episode {index + 1} of {episodes}: return {episode.total_reward:.1f}"
+        if is_terminal:
+            print(f"\r{text}   ", end="\n" if index + 1 == episodes else "", file=sys.stderr, flush=True)
+        elif time.monotonic() - said_s >= LINE_EVERY_S:
+            said_s = time.monotonic()
+            print(text, file=sys.stderr, flush=True)
 
     return show

@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import types
-from typing import Any, Literal, NoReturn, Union, get_args, get_origin
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
+from parcade import settings
 from parcade.errors import UserError, did_you_mean
 from parcade.settings import TrainSettings
+
+if TYPE_CHECKING:
+    from parcade.env.spec import Watch
 
 GROUPS = {
     "what": "what to play",
@@ -18,6 +24,7 @@ GROUPS = {
     "run": "what is kept",
 }
 _EXTRA_NAMES = {"imports": ("--import",), "total_timesteps": ("--timesteps",)}
+_SHORT_FORMS = {"racing": {"--fast": "fast", "--official": "official"}}
 
 
 class UsageError(UserError):
@@ -62,7 +69,45 @@ def add_setting_flags(parser: argparse.ArgumentParser, only: set[str] | None = N
         text = (field.description or "").replace("%", "%%")
         if field.default not in (None, (), {}) and "[" not in text:
             text += f" [{_show(field.default)}]"
-        groups[str(extra["group"])].add_argument(*names, dest=name, default=argparse.SUPPRESS, help=text, **options)
+        group = groups[str(extra["group"])]
+        group.add_argument(*names, dest=name, default=argparse.SUPPRESS, help=text, **options)
+        for word, meaning in _SHORT_FORMS.get(name, {}).items():
+            note = f"short for --{name.replace('_', '-')} {meaning}"
+            how: dict[str, Any] = {"action": "store_const", "const": meaning, "default": argparse.SUPPRESS}
+            group.add_argument(word, dest=name, help=note, **how)
+
+
+def add_window_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what opens a window beside a run."""
+    group = parser.add_argument_group("watching")
+    group.add_argument("--visual", action="store_true", help="a window: each game, and what the policy sees of it")
+    group.add_argument("--render-freq", type=whole_number, metavar="N", help="a picture every N steps [by its cost]")
+    group.add_argument("--visual-only-preproc", action="store_true", help="only what the policy sees")
+    group.add_argument("--visual-scale", type=whole_number, metavar="N", help="how much to enlarge [what fits]")
+
+
+@contextmanager
+def opened_window(arguments: argparse.Namespace, title: str) -> Iterator[Watch | None]:
+    """Open the window that was asked for and give what the envs need to know of it; None if none was."""
+    details = {
+        "--render-freq": arguments.render_freq,
+        "--visual-scale": arguments.visual_scale,
+        "--visual-only-preproc": arguments.visual_only_preproc or None,
+    }
+    for flag, value in details.items():
+        if value is not None and not arguments.visual:
+            raise UsageError(f"{flag} says how a window looks; add --visual to open one")
+        if value is not None and value < 1:
+            raise UsageError(f"{flag} is {value}, wanted 1 or more")
+    if not arguments.visual:
+        yield None
+        return
+    from parcade.env.spec import Watch
+    from parcade.view.launch import window
+
+    only = arguments.visual_only_preproc
+    with window(f"{title} - Parcade", scale=arguments.visual_scale, only_preproc=only) as folder:
+        yield Watch(folder, arguments.render_freq, raw=not only)
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -107,14 +152,10 @@ def _without_none(annotation: Any) -> Any:
 
 def whole_number(text: str) -> int:
     """Read 1000000, 1_000_000, 1e6, 250k or 2M."""
-    factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
     try:
-        number = float(text[:-1] if factor > 1 else text.replace("_", "")) * factor
-        if number == int(number):
-            return int(number)
-    except (ValueError, OverflowError):
-        pass
-    raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+        return settings.whole_number(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def _numbers(text: str) -> tuple[int, ...]:

@@ -18,6 +18,7 @@ VERBS = {
     "resume": "go on with an interrupted run, to the bit",
     "eval": "play a trained model on unseen seeds",
     "play": "play a game yourself, in a window",
+    "config": "print the merged settings, or the schema for editors",
     "games": "list the titles and what each needs",
     "doctor": "say what is installed, what is missing and how to get it",
     "inspect": "find the addresses of a game of your own",

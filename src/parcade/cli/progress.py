@@ -17,6 +17,7 @@ from rich.text import Text
 from parcade.training import TrainResult, Watcher
 
 PLAIN_EVERY_S = 5.0
+STOPPING = "stopping after this update or episode; Ctrl-C again stops at once"
 
 
 @contextmanager
@@ -50,7 +51,7 @@ class _PlainWatcher:
             self._next = time.monotonic() + PLAIN_EVERY_S
             _say(f"evaluated {data['index'] + 1} of {data['of']} episodes")
         elif what == "stopping":
-            _say("stopping after this update; Ctrl-C again stops at once")
+            _say(STOPPING)
         elif what == "finished":
             _say(_line_of_result(data["result"]))
             _say(summary_text(data["result"], data["evaluation"]))
@@ -97,7 +98,7 @@ class _LiveWatcher:
             if data["index"] + 1 == data["of"]:
                 self._bar.remove_task(self._task_eval)
         elif what == "stopping":
-            self._console.print("stopping after this update; Ctrl-C again stops at once")
+            self._console.print(STOPPING)
         elif what == "finished":
             self._end = summary_text(data["result"], data["evaluation"])
         self.live.update(self._view())
@@ -113,7 +114,13 @@ def _headline(data: dict[str, Any]) -> str:
     what = settings.game or settings.env_id
     workers = f"{data['n_workers']} workers" if data["n_workers"] else "this process"
     again = f", from step {data['env_steps']:,}" if data["env_steps"] else ""
-    return f"{what}: {settings.envs} games in {workers}, {settings.total_timesteps:,} steps{again} -> {folder.path}"
+    track = ""
+    if data["trained_in"] != data["evaluated_in"]:
+        track = f"\ntrained on the fast {data['trained_in']}, evaluated on the official {data['evaluated_in']}"
+    elif settings.racing:
+        track = f"\ntrained and evaluated on the official {data['trained_in']}"
+    steps = f"{settings.total_timesteps:,} steps{again}"
+    return f"{what}: {settings.envs} games in {workers}, {steps} -> {folder.path}{track}"
 
 
 def _line(row: dict[str, Any]) -> str:

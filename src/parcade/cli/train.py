@@ -4,6 +4,7 @@
   parcade train --n-envs 64 --timesteps 2M            more games, more steps
   parcade train --env-id CartPole-v1 --timesteps 50k  any Gymnasium env
   parcade train --config mine.yaml --seed 3           a file holds the settings, flags override it
+  parcade train --visual                              a window with every game and what the policy sees
 
 The run is kept in results/<run_name>/<timestamp>/: config, metrics, checkpoints, models, a video, report.html.
 Ctrl-C ends after the present update and leaves a checkpoint; `parcade resume` goes on from it.
@@ -16,7 +17,7 @@ import argparse
 import json
 from dataclasses import asdict
 
-from parcade.cli.flags import add_setting_flags, given_settings
+from parcade.cli.flags import add_setting_flags, add_window_flags, given_settings, opened_window
 from parcade.settings import read_config
 
 
@@ -24,6 +25,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings' flags."""
     parser.add_argument("--config", metavar="FILE", help="YAML or JSON with settings; flags override it")
     parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
+    add_window_flags(parser)
     add_setting_flags(parser)
 
 
@@ -35,8 +37,8 @@ def run(arguments: argparse.Namespace) -> int:
     from parcade.training import settings_for, train
 
     settings = settings_for(given)
-    with progress(plain=arguments.plain or arguments.json) as watcher:
-        result = train(settings, on_event=watcher)
+    with opened_window(arguments, settings.name) as watch, progress(arguments.plain or arguments.json) as watcher:
+        result = train(settings, on_event=watcher, watch=watch)
     if arguments.json:
         print(json.dumps(asdict(result)))
     return 130 if result.interrupted else 0

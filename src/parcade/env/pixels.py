@@ -1,4 +1,4 @@
-"""Preprocessing of any Gymnasium env: skip, grey, resize, stack, clip; written in place."""
+"""Preprocessing of any Gymnasium env: skip, crop, grey, resize, stack, clip; written in place."""
 
 from __future__ import annotations
 
@@ -12,17 +12,21 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves, write_leaves
-from parcade.errors import EnvError
+from parcade.errors import EnvError, SettingsError
 
 Picture = npt.NDArray[np.uint8]
+_TO_GREY = {3: cv2.COLOR_RGB2GRAY, 4: cv2.COLOR_RGBA2GRAY}
 
 
 class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
     """An env whose observation is prepared for learning.
 
-    Pictures (uint8 Box of 2 or 3 axes, channels last) become (stack * channels, height, width). Other observations
-    pass unchanged. Rewards of the skipped frames are summed, then clipped. If the env can step without drawing
-    (``advance`` and ``observe``, as our CarRacing), only the frames that are looked at are drawn.
+    Pictures (uint8 Box of 2 or 3 axes, channels last or first) become (stack * channels, height, width); ``crop`` cuts
+    pixels off their top, right, bottom and left before anything else. Other observations pass unchanged. Rewards of the
+    skipped frames are summed, then clipped. If the env can step without drawing (``advance`` and ``observe``, as our
+    CarRacing), only the frames that are looked at are drawn. An episode of ``patience`` steps in a row without a
+    positive reward is over. The env is given each action axis times its number of ``action_scale``: a range in which
+    nothing useful happens need not be explored.
     """
 
     metric_names: tuple[str, ...] = ()
@@ -34,26 +38,37 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         frame_skip: int = 1,
         frames_stack: int = 1,
         grayscale: bool = False,
+        crop: tuple[int, int, int, int] | None = None,
         resize: tuple[int, int] | None = None,
         reward_clip: float | None = None,
         max_steps: int | None = None,
+        action_scale: tuple[float, ...] | None = None,
+        patience: int | None = None,
     ) -> None:
         super().__init__(env)
         self._skip, self._grey, self._clip, self._max_steps = frame_skip, grayscale, reward_clip, max_steps
+        self._patience = patience
+        self._action_scale = None if action_scale is None else _fitting_scale(action_scale, env.action_space)
         self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
         limit = env.spec.max_episode_steps if env.spec is not None else None
         if self._lazy and limit is not None and max_steps is None:
             self._max_steps = -(-limit // frame_skip)  # stepping past the wrappers, their time limit is kept here
-        self._is_picture = _is_picture(env.observation_space)
-        if (grayscale or resize or frames_stack > 1) and not self._is_picture:
+        self._is_picture = is_picture(env.observation_space)
+        if (grayscale or crop or resize or frames_stack > 1) and not self._is_picture:
             raise EnvError(
-                f"grayscale, resize and frames_stack need a uint8 picture, but {env.spec and env.spec.id} "
+                f"grayscale, crop, resize and frames_stack need a uint8 picture, but {env.spec and env.spec.id} "
                 f"observes {env.observation_space}"
             )
         if self._is_picture:
             shape = env.observation_space.shape or ()
-            self._size = tuple(resize) if resize else (shape[0], shape[1])
+            self._channels_first = _is_channels_first(shape)
+            if self._channels_first:
+                shape = (*shape[1:], shape[0])
+            self._kept = kept_part(shape, crop)
+            height, width = (part.stop - part.start for part in self._kept)
+            self._size = tuple(resize) if resize else (height, width)
             channels = 1 if grayscale or len(shape) == 2 else shape[2]
+            self.picture_channels = channels  # of one frame of the stack
             self._stack = np.zeros((frames_stack, channels, *self._size), np.uint8)
             stacked = (frames_stack * channels, *self._size)
             self.observation_space = spaces.Box(0, 255, stacked, np.uint8)
@@ -62,13 +77,15 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
     def begin(self, seed: int | None, rows: Rows, options: dict[str, Any] | None = None) -> None:
         """Reset and write the first observation; the stack is filled with it."""
         observation, self.last_info = self.env.reset(seed=seed, options=options)
-        self._steps = 0
+        self._steps = self._fruitless = 0
         if self._is_picture:
             self._stack[:] = self._prepare(observation)
         self._write(observation, rows)
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
         """Take ``frame_skip`` frames with one action, write the last observation."""
+        if self._action_scale is not None:
+            action = action * self._action_scale
         total, terminated, truncated = 0.0, False, False
         observation: Any = None
         lazy = self.env.unwrapped if self._lazy else None
@@ -83,6 +100,9 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         if lazy is not None:
             observation = lazy.observe()  # type: ignore[attr-defined]
         self._steps += 1
+        self._fruitless = 0 if total > 0 else self._fruitless + 1
+        if self._patience is not None and self._fruitless >= self._patience:
+            terminated = True  # hopeless: what could still come counts for nothing
         if self._max_steps and self._steps >= self._max_steps and not terminated:
             truncated = True
         if self._is_picture:
@@ -94,8 +114,12 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return total, bool(terminated), bool(truncated)
 
     def _prepare(self, picture: Picture) -> Picture:
-        if self._grey and picture.ndim == 3 and picture.shape[2] == 3:
-            picture = cv2.cvtColor(picture, cv2.COLOR_RGB2GRAY)  # type: ignore[assignment]
+        if self._channels_first:
+            picture = np.ascontiguousarray(picture.transpose(1, 2, 0))
+        picture = picture[self._kept]
+        if self._grey and picture.ndim == 3:
+            conversion = _TO_GREY.get(picture.shape[2])
+            picture = picture[..., 0] if conversion is None else cv2.cvtColor(picture, conversion)  # type: ignore[assignment]
         if picture.shape[:2] != self._size:
             picture = cv2.resize(picture, self._size[::-1], interpolation=cv2.INTER_AREA)  # type: ignore[assignment]
         return picture[None] if picture.ndim == 2 else picture.transpose(2, 0, 1)
@@ -126,5 +150,35 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         return fresh_rows(self.observation_space)
 
 
-def _is_picture(space: spaces.Space[Any]) -> bool:
+def is_picture(space: spaces.Space[Any]) -> bool:
+    """Return whether an observation is a picture."""
     return isinstance(space, spaces.Box) and space.dtype == np.uint8 and len(space.shape) in (2, 3)
+
+
+def kept_part(shape: tuple[int, ...], crop: tuple[int, int, int, int] | None) -> tuple[slice, slice]:
+    """Return what is left of a picture (height, width, …) when ``crop`` is cut off its four sides.
+
+    >>> kept_part((96, 96, 3), (0, 6, 12, 6))
+    (slice(0, 84, None), slice(6, 90, None))
+    """
+    height, width = shape[:2]
+    top, right, bottom, left = crop or (0, 0, 0, 0)
+    if top + bottom >= height or left + right >= width:
+        raise SettingsError(
+            f"crop {top},{right},{bottom},{left} (top, right, bottom, left) leaves nothing of a picture "
+            f"{height} high and {width} wide"
+        )
+    return slice(top, height - bottom), slice(left, width - right)
+
+
+def _is_channels_first(shape: tuple[int, ...]) -> bool:
+    return len(shape) == 3 and shape[0] in (1, 3, 4) and shape[2] not in (1, 3, 4)
+
+
+def _fitting_scale(scale: tuple[float, ...], space: spaces.Space[Any]) -> npt.NDArray[np.float32]:
+    given = f"action_scale is {','.join(map(str, scale))}"
+    if not isinstance(space, spaces.Box) or len(space.shape) != 1:
+        raise EnvError(f"{given}, which needs a row of continuous actions, but the action space is {space}")
+    if len(scale) != space.shape[0] or not all(0 < factor <= 1 for factor in scale):
+        raise EnvError(f"{given}, wanted {space.shape[0]} numbers above 0 and up to 1, one for each axis of {space}")
+    return np.array(scale, np.float32)

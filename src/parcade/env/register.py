@@ -7,6 +7,7 @@ from typing import Any
 import gymnasium as gym
 
 RACING = "parcade/CarRacing-v3"
+OFFICIAL_RACING = "CarRacing-v3"
 _IDS = {"parcade/Lantern-v0": "lantern", "parcade/Meadow-v0": "meadow"}
 
 

@@ -12,6 +12,16 @@ OBSERVATIONS = ("features", "pixels", "both")
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """Where an env lays what it shows, for a window to read, and how often; no number of a run depends on it."""
+
+    folder: str
+    every: int | None = None  # steps between pictures; None: as often as drawing takes no more than a tenth of the time
+    label: str = "game"
+    raw: bool = True  # the env's own picture as well as what the policy sees
+
+
+@dataclass(frozen=True, slots=True)
 class EnvSpec:
     """One env; exactly one of ``game``, ``env_id`` and ``factory`` is given.
 
@@ -22,7 +32,7 @@ class EnvSpec:
     env_id: str | None = None
     factory: bytes | None = None  # a cloudpickled callable that returns a gymnasium.Env
     rom: str | None = None
-    state: str | None = None  # a save state, or a folder of them (one is chosen by the episode's seed)
+    state: str | None = None  # a save state, or a folder of them, dealt out to the slots in turn
     console: str = "auto"
     imports: tuple[str, ...] = ()  # modules that register Gymnasium ids
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
@@ -32,10 +42,15 @@ class EnvSpec:
     frame_skip: int | None = None
     frames_stack: int = 1
     grayscale: bool = False
+    crop: tuple[int, int, int, int] | None = None  # top, right, bottom, left
     resize: tuple[int, int] | None = None
     reward_clip: float | None = None
     max_steps: int | None = None
+    action_scale: tuple[float, ...] | None = None  # the env is given each axis times its number
+    patience: int | None = None  # an episode is over after this many steps in a row without a positive reward
     render: bool = False  # draw every step, so that render() shows the present
+    slot: int | None = None  # the row of a pool this env is made for; None: an env of its own
+    watch: Watch | None = None
 
     def __post_init__(self) -> None:
         given = [name for name in ("game", "env_id", "factory") if getattr(self, name) is not None]
@@ -54,20 +69,20 @@ class EnvSpec:
         return replace(self, **changes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-ready data; a factory cannot be written down and is left out."""
+        """Return JSON-ready data; a factory cannot be written down, and who watches is no part of the env."""
         data = asdict(self)
-        data.pop("factory")
+        data.pop("factory"), data.pop("watch"), data.pop("slot")
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EnvSpec:
         """Return the spec that ``to_dict`` wrote; unknown keys are refused."""
-        known = {f.name for f in fields(cls)} - {"factory"}
+        known = {f.name for f in fields(cls)} - {"factory", "watch", "slot"}
         unknown = set(data) - known
         if unknown:
             raise SettingsError(f"env spec has unknown keys: {', '.join(sorted(unknown))}")
         values = dict(data)
-        for name in ("imports", "resize"):
+        for name in ("imports", "crop", "resize", "action_scale"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         return cls(**values)

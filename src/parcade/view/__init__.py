@@ -1,0 +1,1 @@
+"""ROOM 7: windows and pages that show a run; they read only."""
