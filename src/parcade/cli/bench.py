@@ -4,7 +4,10 @@
   parcade bench env --observation features   the same with nothing drawn
   parcade bench train                        with learning: ours beside SB3's PPO
   parcade bench train --to-success           wall time until Lantern is learned
+  parcade bench learn                        does it learn, and as well as SB3's PPO?
   parcade bench soak --minutes 10            workers killed all along; every number must stay the same
+  parcade bench soak --game meadow --no-kills --n-workers 1,2,4   no crash, no leak, equal numbers
+  parcade bench busy                         a Game Boy Advance whose CPU never halts, as commercial games have it
   parcade bench racing --fidelity            CarRacing: speed, and how near its pictures are
 
 Contestants take turns, several rounds of them, and medians are told: a busy machine slows all alike, so read the
@@ -19,6 +22,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from parcade.cli.bench_learn import bench_learn, learn_flags, show_learn
 from parcade.cli.flags import UsageError, whole_number
 
 Flags = Callable[[argparse.ArgumentParser], None]
@@ -164,7 +168,13 @@ def _soak_flags(parser: argparse.ArgumentParser) -> None:
     _add_game(parser)
     parser.add_argument("--minutes", type=float, default=10.0, metavar="X", help="how long [10]")
     parser.add_argument("--n-envs", type=whole_number, default=64, metavar="N", help="envs of each pool [64]")
-    parser.add_argument("--n-workers", type=whole_number, metavar="N", help="workers of each pool [one for each core]")
+    parser.add_argument(
+        "--n-workers",
+        type=_worker_counts,
+        default=(),
+        metavar="N,…",
+        help="workers [one for each core]; with --no-kills several, one after the other, and 0 for no processes",
+    )
     parser.add_argument("--no-kills", action="store_false", dest="kills", help="only run: no worker may die by itself")
     parser.add_argument(
         "--steps", type=whole_number, metavar="N", help="stop after so many env steps, if that is first"
@@ -173,28 +183,35 @@ def _soak_flags(parser: argparse.ArgumentParser) -> None:
 
 
 def _bench_soak(arguments: argparse.Namespace) -> dict[str, Any]:
+    from parcade.tune.endurance import endure
     from parcade.tune.soak import soak
 
-    return soak(
-        arguments.game,
-        minutes=arguments.minutes,
-        n_envs=arguments.n_envs,
-        n_workers=arguments.n_workers,
-        observation=arguments.observation,
-        kills=arguments.kills,
-        max_env_steps=arguments.steps,
-        seed=arguments.seed,
-        rom=arguments.rom,
-        state=arguments.state,
-    )
+    options = {
+        "minutes": arguments.minutes,
+        "n_envs": arguments.n_envs,
+        "observation": arguments.observation,
+        "max_env_steps": arguments.steps,
+        "seed": arguments.seed,
+        "rom": arguments.rom,
+        "state": arguments.state,
+    }
+    counts = arguments.n_workers
+    if not arguments.kills:
+        return endure(arguments.game, n_workers=counts, **options)
+    if counts and (len(counts) > 1 or counts[0] < 1):
+        raise UsageError("with kills --n-workers takes one number above 0; --no-kills compares several")
+    return soak(arguments.game, n_workers=counts[0] if counts else None, **options)
 
 
 def _show_soak(result: dict[str, Any]) -> list[Any]:
+    if not result["kills"]:
+        return _show_endurance(result)
     table = _table(f"{result['game']}: {result['n_envs']} envs for {result['seconds']:.0f} s", "", "", "")
     kinds = ", ".join(f"{count} {kind}" for kind, count in result["deaths_by_kind"].items())
     steps = f"{result['env_steps']:,}"
     rows = [
         ("env steps in each pool", steps, ""),
+        ("saved inside the game", "–" if result["saves"] is None else f"{result['saves']:,}", ""),
         ("deaths survived", f"{result['deaths']}", kinds),
         ("checksum", result["checksum"], "equal" if result["checksums_equal"] else "NOT EQUAL"),
         ("undisturbed", result["checksum_undisturbed"], f"{result['deaths_undisturbed_pool']} deaths"),
@@ -206,6 +223,47 @@ def _show_soak(result: dict[str, Any]) -> list[Any]:
     for row in rows:
         table.add_row(*row)
     return [table, "passed" if result["passed"] else "FAILED", result["machine"]]
+
+
+def _show_endurance(result: dict[str, Any]) -> list[Any]:
+    title = f"{result['game']}, {result['observation']}: {result['n_envs']} envs"
+    columns = ("workers", "env steps", "episodes", "saves", "deaths", "checksum", "steps/s", "RSS of all")
+    table = _table(title, *columns)
+    for run in result["runs"]:
+        saves = "–" if run["saves"] is None else f"{run['saves']:,}"
+        counts = (str(run["n_workers"]), f"{run['env_steps']:,}", f"{run['episodes']:,}", saves, str(run["deaths"]))
+        memory = f"{run['start_mb']:.0f} -> {run['end_mb']:.0f} MB"
+        table.add_row(*counts, run["checksum"], f"{run['steps_per_s']:,.0f}", memory)
+    compared = ["checksums equal" if result["checksums_equal"] else "checksums NOT EQUAL"]
+    verdict = "passed" if result["passed"] else "FAILED"
+    return [table, *(compared if len(result["runs"]) > 1 else []), verdict, result["machine"]]
+
+
+def _busy_flags(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--seconds", type=float, default=3.0, metavar="X", help="length of one turn [3]")
+    parser.add_argument("--rounds", type=whole_number, default=5, metavar="N", help="turns of each [5]")
+    parser.add_argument("--n-envs", type=whole_number, default=16, metavar="N", help="games of the pool [16]")
+
+
+def _bench_busy(arguments: argparse.Namespace) -> dict[str, Any]:
+    from parcade.tune.bench_busy import bench_busy
+
+    return bench_busy(seconds=arguments.seconds, rounds=arguments.rounds, n_envs=arguments.n_envs)
+
+
+def _show_busy(result: dict[str, Any]) -> list[Any]:
+    low, high = result["users_steps_per_s"]
+    title = f"a Game Boy Advance that never halts, {result['frame_skip']} frames a step, the last one drawn"
+    table = _table(title, "", "steps/s", "per core", f"over {low:g}–{high:g}")
+    cores = result["n_cores"]
+    rows = [
+        ("one console on one core", result["one_console_steps_per_s"], 1),
+        (f"{result['n_envs']} consoles on {cores} cores", result["all_cores_steps_per_s"], cores),
+        (f"pool of {result['n_envs']} games, {cores} workers", result["pool_steps_per_s"], cores),
+    ]
+    for name, rate, used in rows:
+        table.add_row(name, f"{rate:,.0f}", f"{rate / used:,.0f}", f"{rate / high:.1f}–{rate / low:.1f} ×")
+    return [table, result["machine"]]
 
 
 def _racing_flags(parser: argparse.ArgumentParser) -> None:
@@ -251,7 +309,9 @@ def _show_racing(result: dict[str, Any]) -> list[Any]:
 BENCHES: dict[str, tuple[str, Flags, Bench, Callable[[dict[str, Any]], list[Any]]]] = {
     "env": ("games alone: the pool beside the machine's limit and beside peers", _env_flags, _bench_env, _show_env),
     "train": ("with learning: ours beside SB3's PPO, and beside the limits", _train_flags, _bench_train, _show_train),
+    "learn": ("does it learn, and as well as SB3's PPO?", learn_flags, bench_learn, show_learn),
     "soak": ("workers killed all along; every number must stay the same", _soak_flags, _bench_soak, _show_soak),
+    "busy": ("a Game Boy Advance game whose CPU never halts", _busy_flags, _bench_busy, _show_busy),
     "racing": ("CarRacing beside Gymnasium's and EnvPool's", _racing_flags, _bench_racing, _show_racing),
 }
 
@@ -278,6 +338,13 @@ def _counts(text: str) -> tuple[int, ...]:
     numbers = tuple(whole_number(part) for part in text.split(",") if part)
     if not numbers or min(numbers) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0")
+    return numbers
+
+
+def _worker_counts(text: str) -> tuple[int, ...]:
+    numbers = tuple(whole_number(part) for part in text.split(",") if part)
+    if not numbers or min(numbers) < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, 0 or more each")
     return numbers
 
 

@@ -4,16 +4,17 @@
   parcade resume RUN --n-workers 4          other workers, same numbers
   parcade resume RUN --timesteps 2M         train longer than first planned
 
-metrics.jsonl, weights and evaluations are those the run would have had without the break.
+metrics.jsonl, weights and evaluations are those the run would have had without the break. A finished run is left alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import asdict
 
-from parcade.cli.flags import add_setting_flags, given_settings
+from parcade.cli.flags import add_setting_flags, add_window_flags, given_settings, opened_window
 
 CHANGEABLE = {
     "n_workers",
@@ -34,16 +35,26 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings that may change."""
     parser.add_argument("run_dir", metavar="RUN", help="the run's folder")
     parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
+    add_window_flags(parser)
     add_setting_flags(parser, CHANGEABLE)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Resume; the last line is JSON on request."""
     from parcade.cli.progress import progress
-    from parcade.training import resume
+    from parcade.training import finished, resume
 
-    with progress(plain=arguments.plain or arguments.json) as watcher:
-        result = resume(arguments.run_dir, on_event=watcher, **given_settings(arguments))
+    changes = given_settings(arguments)
+    done = finished(arguments.run_dir, **changes)
+    if done is not None:
+        text = f"{arguments.run_dir} is finished after {done.env_steps:,} steps; --timesteps N trains on to N steps"
+        print(text, file=sys.stderr if arguments.json else sys.stdout)
+        if arguments.json:
+            print(json.dumps({**asdict(done), "already_finished": True}))
+        return 0
+    plain = arguments.plain or arguments.json
+    with opened_window(arguments, str(arguments.run_dir)) as watch, progress(plain) as watcher:
+        result = resume(arguments.run_dir, on_event=watcher, watch=watch, **changes)
     if arguments.json:
-        print(json.dumps(asdict(result)))
+        print(json.dumps({**asdict(result), "already_finished": False}))
     return 130 if result.interrupted else 0
