@@ -76,6 +76,7 @@ bench: $(VENV)/.dev  ## speed against the machine's limit and against peers
 roms: $(VENV)/.core $(VENV)/.apt-test  ## rebuild the built-in games from source
 	roms/lantern/build.sh
 	roms/meadow/build.sh
+	roms/busy/build.sh
 
 roms-check: roms  ## the built games are those in the repository, byte for byte
 	git diff --exit-code --stat -- src/parcade/roms

@@ -93,9 +93,14 @@ def test_a_loaded_console_goes_on_exactly(fixture: str, request: pytest.FixtureR
 def test_memory_is_written_and_checked(libretro_gba_console: LibretroConsole) -> None:
     libretro_gba_console.write(0x02001000, b"abcd")
     assert libretro_gba_console.read(0x02001000, 4) == b"abcd"
-    for address, length in ((0, 1), (0x03007FFF, 2), (-1, 1), (STATE, -1), (0x08000000, 1)):
+    rom = (ROMS / "token.gba").read_bytes()
+    assert bytes(libretro_gba_console.read(0x080000A0, 12)) == rom[0xA0:0xAC]
+    beyond = 0x08000000 + len(rom) - 1
+    for address, length in ((0, 1), (0x03007FFF, 2), (-1, 1), (STATE, -1), (beyond, 2), (0x08000000, -1)):
         with pytest.raises(AddressError, match="outside"):
             libretro_gba_console.read(address, length)
+    with pytest.raises(AddressError, match="outside"):
+        libretro_gba_console.write(0x08000000, b"x")
 
 
 @needs_retro

@@ -38,8 +38,10 @@ def run(arguments: argparse.Namespace) -> int:
     for heading in ("name", "title", "console", "ROM"):
         table.add_column(heading)
     for title in titles:
-        console = {"gb": "Game Boy", "gba": "Game Boy Advance"}[title.system]
+        console = {"gb": "Game Boy", "gba": "Game Boy Advance", "genesis": "Mega Drive"}.get(title.system, title.system)
         rom = "inside the package" if title.builtin_rom else "your own, with --rom"
+        if title.retro_rom:
+            rom = "in stable-retro (parcade[retro])"
         table.add_row(title.name, title.title, console, rom)
     Console(highlight=False).print(table)
     print("\nTrain one with `parcade train --game NAME`; any Gymnasium env with `--env-id ID`.")

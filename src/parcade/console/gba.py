@@ -42,6 +42,11 @@ _silence: list[Any] = []  # the process's one logger and its filter, kept alive 
 _cartridges: weakref.WeakValueDictionary[str, _Cartridge] = weakref.WeakValueDictionary()
 
 
+def has_mgba() -> bool:
+    """Whether the bindings and libmgba could be loaded."""
+    return lib is not None
+
+
 class _Cartridge:
     """A ROM as an unlinked file: every core maps it privately, the pages are shared until written.
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import gc
 import gzip
+import importlib.util
+import json
 import tempfile
 import weakref
 from pathlib import Path
@@ -22,7 +24,13 @@ from parcade.console.rom import Rom, read_rom
 from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError
 
 _COPY_ALL = 64  # from so many bytes on, copying all memory blocks costs less than asking byte by byte
+_GBA_ROM = 0x08000000
 _open: list[weakref.ref[LibretroConsole]] = []
+
+
+def has_stable_retro() -> bool:
+    """Whether stable-retro is installed."""
+    return importlib.util.find_spec("stable_retro") is not None
 
 
 def _stable_retro() -> Any:
@@ -40,6 +48,13 @@ def integrated_rom(game: str) -> Rom:
         return read_rom(retro.data.get_original_romfile_path(game))
     except FileNotFoundError:
         raise RomError(f"stable-retro has no ROM of {game!r}; import yours: python -m stable_retro.import") from None
+
+
+def integrated_state(game: str) -> bytes:
+    """Return the state in which stable-retro starts a game of its own."""
+    retro = _stable_retro()
+    about = json.loads(Path(retro.data.get_file_path(game, "metadata.json")).read_text(encoding="utf-8"))
+    return Path(retro.data.get_file_path(game, f"{about['default_state']}.state")).read_bytes()
 
 
 class LibretroConsole:
@@ -81,6 +96,7 @@ class LibretroConsole:
         self._mask = np.zeros(len(names), np.uint8)
         self._bits = np.arange(len(self.buttons))
         self._swapped = "overlay" in info  # memory blocks in another byte order than the CPU's
+        self._rom = memoryview(rom.data) if rom.system == "gba" else memoryview(b"")
         self._title = rom.data[0xA0:0xAC] if rom.system == "gba" else b""  # in an mGBA state it stands at 0x10
         self._screen: Screen = np.ascontiguousarray(self._emulator.get_screen())
         height, width, channels = self._screen.shape
@@ -107,8 +123,10 @@ class LibretroConsole:
         """Live (height, width, 3) view: red, green, blue."""
         return self._screen
 
-    def read(self, address: int, length: int) -> bytes:
-        """Return a copy of memory at the core's own addresses."""
+    def read(self, address: int, length: int) -> bytes | memoryview:
+        """Return a copy of memory at the core's own addresses; of the GBA the ROM too, which a core does not show."""
+        if 0 <= address - _GBA_ROM <= len(self._rom) - length and length >= 0:
+            return self._rom[address - _GBA_ROM : address - _GBA_ROM + length]
         start = self._check(address, length)
         if length >= _COPY_ALL and not self._swapped:
             return self._copied()[start][address - start : address - start + length]

@@ -55,6 +55,8 @@ def read_rom(path: str | Path) -> Rom:
         raise RomError(f"{path} is a folder, not a ROM file") from None
     except OSError as error:
         raise RomError(f"the ROM {path} cannot be read: {error.strerror}") from None
+    if data[:4] == b"PK\x03\x04":
+        raise RomError(f"{path} is a zip archive; unpack it and give the ROM file inside")
     if len(data) < 0x150:
         raise RomError(f"{path} has {len(data)} bytes, too few for a cartridge; give a ROM file")
     return Rom(data, path.name)

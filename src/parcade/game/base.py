@@ -43,8 +43,9 @@ class Game(ABC, Generic[State, Progress]):
 
     name: ClassVar[str]
     title: ClassVar[str]
-    system: ClassVar[str]  # "gb" or "gba": which consoles can play it
+    system: ClassVar[str]  # "gb", "gba", or a console that only stable-retro plays
     builtin_rom: ClassVar[str | None] = None  # file name in parcade.roms
+    retro_rom: ClassVar[str | None] = None  # name of a free ROM, with a start state, that stable-retro carries
     known_sha1: ClassVar[Mapping[str, str]] = {}  # SHA-1 -> revision, for the user's own ROM
     actions: ClassVar[tuple[Action, ...]]
     feature_names: ClassVar[tuple[str, ...]]

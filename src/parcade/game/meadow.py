@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -21,7 +21,8 @@ MAPS = (
     *("home", "mosswick", "mosswick_nurse", "mosswick_shop", "neighbour", "route1", "route2"),
     *("craghaven", "craghaven_nurse", "craghaven_shop", "hall", "cottage"),
 )
-FLAGS = {  # name -> bit; 8, saved, needs START, which is no action
+SAVED = 1 << 8  # needs START, which only MeadowWithStart has; so it is no feature
+FLAGS = {  # name -> bit
     **{"left_house": 0, "first_monster": 1, "first_victory": 2, "route1": 3, "route2": 4, "town": 5, "taro": 6},
     **{"badge": 7, "healed": 9, "bought": 10, "pia": 11, "gift": 12, "caught": 13, "level_gained": 14, "hall": 15},
 }
@@ -39,6 +40,7 @@ _MOVE_ELEMENT = (0, 0, 0, 1, 2, 3, 4, 0, 0, 1, 2, 3, 4, 0, 0)
 _SIDES = ((17, 0, 1), (7, 0, -1), (11, -1, 0), (13, 1, 0))  # index in the 5x5 cells and step, in the order of facing
 _ENTERED = (0, 2, 3)  # kinds of cells the hero can walk on: free, tall grass, door
 _LARGEST_HEIGHT = 30
+_MENU_MODE, _YES_NO = 5, 7  # values of mode and submenu
 
 
 def _mask_of(*kinds: int) -> bytes:
@@ -153,7 +155,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
     system = "gba"
     builtin_rom = "meadow.gba"
     restarts_itself = True
-    actions = (
+    actions: ClassVar[tuple[Action, ...]] = (
         Action("wait"),
         Action("up", ("up",), tap=True),
         Action("down", ("down",), tap=True),
@@ -162,7 +164,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         Action("a", ("a",), tap=True),
         Action("b", ("b",), tap=True),
     )
-    metric_names = (
+    metric_names: ClassVar[tuple[str, ...]] = (
         *("success", "left_house", "first_victory", "town", "badge"),
         *("maps_seen", "cells_seen", "battles_won", "level", "caught", "blackouts"),
     )
@@ -303,6 +305,38 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
             "caught": state.caught,
             "blackouts": state.blackouts,
         }
+
+
+class MeadowWithStart(Meadow):
+    """The same with the START button, whose menu saves to flash memory; more ways to get lost, for tests and soaks."""
+
+    actions = (*Meadow.actions, Action("start", ("start",), tap=True))
+    metric_names = (*Meadow.metric_names, "saves")
+    # What is open is closed; then the menu's third entry, YES, past the text, and out again.
+    save_script = (
+        *("b", "b", "b", "b", "start", "down", "down", "a", "wait"),
+        *("a", "wait", "wait", "wait", "a", "b"),
+    )
+
+    def begin(self, state: MeadowState) -> dict[str, Any]:
+        """Return a record without saves."""
+        return {**super().begin(state), "saves": 0}
+
+    def reward(self, progress: dict[str, Any], before: MeadowState, after: MeadowState) -> dict[str, float]:
+        """Count the saves too; they are worth nothing."""
+        if _saves(before, after):
+            progress["saves"] += 1
+        return super().reward(progress, before, after)
+
+    def metrics(self, progress: dict[str, Any], state: MeadowState) -> dict[str, float]:
+        """Add how often flash memory was written in this episode."""
+        return {**super().metrics(progress, state), "saves": progress["saves"]}
+
+
+def _saves(before: MeadowState, after: MeadowState) -> bool:
+    """Whether YES was chosen under SAVE in this step: NO goes back to the START menu, which is submenu 1."""
+    asked = before.mode == _MENU_MODE and before.submenu == _YES_NO
+    return asked and after.mode == _MENU_MODE and after.submenu == 0 and bool(after.flags & SAVED)
 
 
 _ONE_OF_FOUR = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))

@@ -16,6 +16,7 @@ _TITLES = {
     "links-awakening": "parcade.game.links_awakening:LinksAwakening",
     "pokemon-emerald": "parcade.game.pokemon_emerald:PokemonEmerald",
     "pokemon-red": "parcade.game.pokemon_red:PokemonRed",
+    "airstriker": "parcade.game.airstriker:Airstriker",
 }
 
 

@@ -1,7 +1,8 @@
 """A pool under fire beside a pool in peace: the same steps, the same numbers, nothing left behind.
 
 Both pools take the same steps in turn. Every row of both goes into a running checksum, compared after each step, so
-that a difference is found where it begins. Meanwhile a thread kills workers of one pool at random moments.
+that a difference is found where it begins. Meanwhile a thread kills workers of one pool at random moments. A long run
+in which nobody is killed is the business of ``parcade.tune.endurance``.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.protocol import StepRows
 from parcade.tune.contest import Say, machine, tell_stderr
+from parcade.tune.driver import Driver, SaveCount, soak_spec
 
 SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
 GAP_S = (1.0, 5.0)  # between two kills
@@ -44,7 +45,6 @@ def soak(
     n_envs: int = 64,
     n_workers: int | None = None,
     observation: str = "pixels",
-    kills: bool = True,
     max_env_steps: int | None = None,
     seed: int = 0,
     gap_s: tuple[float, float] = GAP_S,
@@ -55,7 +55,7 @@ def soak(
     """Run both pools for ``minutes`` (or ``max_env_steps``) and return what was survived, and whether all was equal."""
     if minutes <= 0 or n_envs < 1:
         raise SettingsError("minutes and n_envs must be above 0")
-    spec = EnvSpec(game=game, observation=observation, rom=rom, state=state)
+    spec = soak_spec(game, observation=observation, rom=rom, state=state)
     n_groups = min(2, n_envs)
     options: dict[str, Any] = {"n_workers": n_workers, "n_groups": n_groups, "seed": seed, "restarts": MANY_RESTARTS}
     options |= {"step_deadline_s": HANG_DEADLINE_S, "start_deadline_s": START_DEADLINE_S}
@@ -65,8 +65,8 @@ def soak(
     try:
         with ProcessPool(spec, n_envs, **options) as calm, ProcessPool(spec, n_envs, **options) as shot_at:
             watch = _Watch(calm, shot_at, max_env_steps, minutes * 60, say)
-            with _sniper(watch, seed, gap_s) if kills else contextlib.nullcontext():
-                watch.run(seed)
+            with _sniper(watch, seed, gap_s):
+                watch.run(Driver(spec, n_envs, seed))
             result = watch.result()
     finally:
         logger.setLevel(level)
@@ -77,9 +77,9 @@ def soak(
         and not (result["orphans"] or result["slabs_left"] or result["cut_episodes"])
         and result["fds_start"] == result["fds_end"]
         and result["rss_flat"]
-        and (kills or not result["deaths"])
     )
-    return {"bench": "soak", "game": game, "observation": observation, "n_envs": n_envs, **result, "machine": machine()}
+    about = {"bench": "soak", "kills": True, "game": spec.label, "observation": observation, "n_envs": n_envs}
+    return {**about, **result, "machine": machine()}
 
 
 class _Watch:
@@ -98,22 +98,24 @@ class _Watch:
         self._workers_mb: list[float] = []
         self.fds_start = 0
 
-    def run(self, seed: int) -> None:
+    def run(self, driver: Driver) -> None:
         """Step until the time or the steps are used up, or until the pools differ."""
         pools = (self.calm, self.shot_at)
         for pool in pools:
             pool.reset()
         self.fds_start = n_open_files()
-        rng, n_actions = np.random.default_rng([seed, 7]), int(self.calm.action_space.n)
+        self.saves = SaveCount(self.calm.metric_names)
         started = next_report = time.monotonic()
         while self.seconds < self._seconds and self.env_steps < self._max_steps and self.first_difference is None:
             for group, slots in enumerate(self.calm.groups.slots):
-                actions = rng.integers(n_actions, size=len(slots))
+                actions = driver.actions(slots)
                 for pool in pools:
                     pool.send(actions, group)
             for group, slots in enumerate(self.calm.groups.slots):
                 for index, pool in enumerate(pools):
-                    self.checksums[index] = checksum(pool.recv(group), self.checksums[index])
+                    rows = pool.recv(group)
+                    self.checksums[index] = checksum(rows, self.checksums[index])
+                self.saves.add(rows)
                 self.env_steps += len(slots)
             if self.checksums[0] != self.checksums[1]:
                 self.first_difference = self.env_steps
@@ -135,11 +137,12 @@ class _Watch:
         """Return the books; both pools are still open."""
         self._look()
         deaths = self.shot_at.restarts
-        grown = [_growth(self._rss), _growth(self._workers_mb)]
+        grown = [growth(self._rss), growth(self._workers_mb)]
         return {
             "n_workers": self.calm.n_workers,
             "seconds": self.seconds,
             "env_steps": self.env_steps,
+            "saves": self.saves.total(self.shot_at),
             "deaths": len(deaths),
             "deaths_by_kind": {
                 "SIGKILL": sum("SIGKILL" in words for words in deaths),
@@ -235,7 +238,7 @@ def _still_alive(pids: dict[int, str]) -> list[int]:
     return [pid for pid, began in pids.items() if began and _began(pid) == began]
 
 
-def _growth(samples: list[float]) -> float:
+def growth(samples: list[float]) -> float:
     """Return how much the last quarter lies above the second one; the first is warm-up."""
     quarter = max(1, len(samples) // 4)
     return statistics.median(samples[-quarter:]) - statistics.median(samples[quarter : 2 * quarter] or samples[:1])

@@ -14,7 +14,7 @@ from parcade.console.rom import builtin_rom
 from parcade.env.console_env import ConsoleEnv
 from parcade.errors import SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
-from parcade.game.meadow import BLOCK, FLAGS, FOE, PARTY, Meadow, MeadowState, game_seed
+from parcade.game.meadow import BLOCK, FLAGS, FOE, PARTY, Meadow, MeadowState, MeadowWithStart, game_seed
 
 ACTIONS = [action.name for action in Meadow.actions]
 WALK, TEXT, BATTLE = 2, 3, 4
@@ -329,3 +329,33 @@ def test_progress_is_plain_data(player: Player) -> None:
 def test_an_unknown_goal_is_refused() -> None:
     with pytest.raises(SettingsError, match="did you mean 'town'"):
         Meadow("twon")
+
+
+def test_with_start_the_game_is_saved_to_flash_and_saves_are_counted() -> None:
+    console = GameBoyAdvance(builtin_rom("meadow.gba"))
+    env, game = ConsoleEnv(console, MeadowWithStart()), MeadowWithStart()
+    names = [action.name for action in game.actions]
+    env.reset(seed=1)
+    rng, written, flash = np.random.default_rng(4), 0, console.save_memory()
+    for _ in range(12):
+        for name in (*game.save_script, *rng.choice(names, 20)):  # saves, and whatever random play opens and closes
+            _, _, _, _, info = env.step(names.index(name))
+            if console.save_memory() != flash:
+                written, flash = written + 1, console.save_memory()
+    assert info["metrics"]["saves"] == written >= 6
+    assert flash[:4] == b"MDWS"
+    env.reset(seed=1)
+    for name in game.save_script:
+        env.step(names.index(name))
+    flash = console.save_memory()
+    for name in (*game.save_script[:9], "down", "a", "wait"):  # NO
+        _, _, _, _, info = env.step(names.index(name))
+    assert info["metrics"]["saves"] == 1
+    assert console.save_memory() == flash
+    env.close()
+
+
+def test_start_is_no_action_of_the_default() -> None:
+    assert "start" not in ACTIONS
+    assert [action.name for action in MeadowWithStart.actions] == [*ACTIONS, "start"]
+    assert MeadowWithStart.feature_names == Meadow.feature_names

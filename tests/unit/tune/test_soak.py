@@ -10,6 +10,7 @@ from parcade.cli.main import main
 from parcade.env.spec import EnvSpec
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
+from parcade.tune.endurance import endure
 from parcade.tune.soak import checksum, soak
 
 
@@ -24,13 +25,39 @@ def test_kills_change_nothing():
     assert result["passed"], result
 
 
-def test_without_kills_nobody_dies(capsys):
-    flags = ["--no-kills", "--minutes", "1", "--steps", "400", "--n-envs", "4", "--observation", "features"]
-    assert main(["bench", "soak", *flags, "--json"]) == 0
+def test_without_kills_nobody_dies_and_workers_change_nothing(capsys):
+    flags = ["--no-kills", "--minutes", "1", "--steps", "3200", "--n-envs", "8", "--n-workers", "0,1,2,4"]
+    assert main(["bench", "soak", "--game", "meadow", *flags, "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert result["deaths"] == result["deaths_undisturbed_pool"] == 0
-    assert result["env_steps"] == 400
     assert result["passed"] is True
+    assert [run["n_workers"] for run in result["runs"]] == [0, 1, 2, 4]
+    assert {(run["env_steps"], run["deaths"]) for run in result["runs"]} == {(3200, 0)}
+    (saves,) = {run["saves"] for run in result["runs"]}
+    assert saves >= 4  # flash memory was written while other games ran in the same process
+
+
+def test_a_time_limit_gives_all_the_same_steps():
+    result = endure("lantern", minutes=0.01, n_envs=2, n_workers=(0, 1), observation="features", say=print)
+    steps = [run["env_steps"] for run in result["runs"]]
+    assert steps[0] == steps[1] > 0
+    assert result["checksums_equal"]
+    assert result["runs"][0]["saves"] is None
+
+
+def test_endurance_that_differs_fails(monkeypatch):
+    """The comparison itself is seen red."""
+    import parcade.tune.endurance as module
+
+    calls = iter(range(10_000))
+    monkeypatch.setattr(module, "checksum", lambda rows, running: next(calls))
+    result = endure(n_envs=1, n_workers=(0, 0), max_env_steps=3, observation="features", say=lambda text: None)
+    assert not result["checksums_equal"]
+    assert not result["passed"]
+
+
+def test_several_workers_and_kills_do_not_go_together(capsys):
+    assert main(["bench", "soak", "--n-workers", "1,2"]) == 2
+    assert "--no-kills compares several" in capsys.readouterr().err
 
 
 def test_the_checksum_is_of_the_numbers_not_of_the_pool():
@@ -70,7 +97,7 @@ def test_a_soak_that_differs_fails(monkeypatch):
 
     calls = iter(range(10_000))
     monkeypatch.setattr(module, "checksum", lambda rows, running: next(calls))
-    result = soak(minutes=1, n_envs=2, observation="features", kills=False, say=lambda text: None)
+    result = soak(minutes=1, n_envs=2, observation="features", gap_s=(60.0, 60.0), say=lambda text: None)
     assert not result["checksums_equal"]
     assert not result["passed"]
     assert result["first_difference_at_env_step"] == 2
