@@ -17,6 +17,7 @@ RULES = {
     "pool": ({"errors", "env", "pool"}, {"torch", "pyboy", "mgba"}),
     "learn": ({"errors", "pool", "learn"}, {"logging", "pathlib", "multiprocessing"}),
     "run": ({"errors", "run"}, {"gymnasium", "multiprocessing", "pyboy", "mgba"}),
+    "view": ({"errors", "run", "pool", "env", "view"}, {"torch", "pyboy", "mgba"}),
     "settings": ({"errors"}, {"torch", "gymnasium"}),
 }
 ONLY_IN = {

@@ -18,6 +18,8 @@ from pool_support import Script, copied, no_leaks, play, reference, same, until 
 from toy_envs import one
 
 from parcade.api import make_pool
+from parcade.console.gameboy import GameBoy
+from parcade.console.rom import builtin_rom
 from parcade.errors import EnvError, MissingExtraError, PoolError, SettingsError
 from parcade.pool.layout import POISON
 
@@ -444,3 +446,16 @@ def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.delitem(sys.modules, "parcade.pool.sb3_adapter", raising=False)
     with pytest.raises(MissingExtraError, match=r"pip install 'parcade\[sb3\]'"):
         from parcade.pool.adapters import Sb3VecEnv  # noqa: F401
+
+
+@pytest.mark.parametrize("n_workers", [0, 1, 2])
+def test_a_folder_of_states_is_dealt_out_to_the_slots_in_turn(tmp_path, n_workers):
+    console, states = GameBoy(builtin_rom("lantern.gb")), []
+    for name in ("a.state", "b.state"):
+        console.advance(0, 60)
+        states.append(console.save())
+        (tmp_path / name).write_bytes(states[-1])
+    console.close()
+    with pool_of("lantern", 5, n_workers=n_workers, state=str(tmp_path)) as pool:
+        starts = [pool.call(slot, "get", "_save_states") for slot in range(5)]
+    assert starts == [(states[slot % 2],) for slot in range(5)]

@@ -66,6 +66,7 @@ def _packages() -> list[Finding]:
     )
     extras = {
         "racing": ("Box2D", "CarRacing"),
+        "atari": ("ale_py", "Atari games"),
         "view": ("pygame", "windows: parcade play"),
         "retro": ("stable_retro", "more consoles"),
         "sb3": ("stable_baselines3", "Stable-Baselines3 on our pool"),

@@ -30,7 +30,7 @@ class SerialPool:
         self.cut_episodes = 0
         self._slab: Slab | None = None
         try:
-            self.envs += [as_slot_env(make(spec)) for _ in range(n_envs)]
+            self.envs += [as_slot_env(make(spec.with_(slot=slot))) for slot in range(n_envs)]
             first = self.envs[0]
             self.observation_space, self.action_space = first.observation_space, first.action_space
             self.metric_names = first.metric_names

@@ -138,7 +138,7 @@ def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Co
     """Make every slot's env; return the slab's field in which this worker says where it is."""
     first, path, layout = None, orders.slab_path, orders.layout
     if path is None or layout is None:
-        first = as_slot_env(make(orders.spec))
+        first = _make_env(orders.spec, orders.slots[0])
         _say(talk, "spaces", cloudpickle.dumps((first.observation_space, first.action_space, first.metric_names)))
         path, layout = _hear(talk)
     slab = Slab.attach(path, layout)
@@ -146,12 +146,16 @@ def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Co
     for slot in orders.slots:
         current[orders.worker] = slot
         slab.arrays["running_length"][slot] = BEING_MADE
-        env, first = first or as_slot_env(make(orders.spec)), None
+        env, first = first or _make_env(orders.spec, slot), None
         _check_spaces(env, slab)
         runners[slot] = SlotRunner(env, slab, slot, orders.worker, orders.run_seed)
         beats[orders.worker] += 1
     current[orders.worker] = -1
     return current
+
+
+def _make_env(spec: EnvSpec, slot: int) -> SlotEnv:
+    return as_slot_env(make(spec.with_(slot=slot)))
 
 
 def _check_spaces(env: SlotEnv, slab: Slab) -> None:
