@@ -62,7 +62,7 @@ $(VENV)/.racing: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[racing]'
 	@touch $@
 
-racing: $(VENV)/.racing  ## CarRacing past 900: trains the recipe, then drives 100 official episodes (SEED=1)
+racing: $(VENV)/.racing  ## CarRacing: trains the recipe, then drives 100 official episodes (SEED=1)
 	$(BIN)/parcade train --config configs/carracing.yaml $(if $(SEED),--seed $(SEED)) $(TRAIN_FLAGS)
 
 play: $(VENV)/.core  ## play the built-in game yourself, in a window

@@ -13,6 +13,7 @@ from torch.nn import functional as F
 
 from parcade.errors import EnvError
 
+BETA_SHARPNESS = 4.0  # with 1 the spread hardly shrinks: the network's outputs would have to grow to ten and more
 MASKED = -1e9  # the logit of a forbidden choice: its probability is exactly zero, and its gradient too
 
 
@@ -249,7 +250,7 @@ class BetaBox(_Pairs):
         self._low, self._width = low, high - low
 
     def _parameters(self, params: Tensor) -> tuple[Tensor, Tensor]:
-        alpha, beta = (F.softplus(params) + 1.0).chunk(2, -1)
+        alpha, beta = (BETA_SHARPNESS * F.softplus(params) + 1.0).chunk(2, -1)
         return alpha, beta
 
     def sample(self, params: Tensor, noise: torch.Generator) -> Tensor:

@@ -5,7 +5,7 @@ from gymnasium import spaces
 from torch import distributions as oracle
 
 from parcade.errors import EnvError
-from parcade.learn.distributions import MASKED, distribution_for
+from parcade.learn.distributions import BETA_SHARPNESS, MASKED, distribution_for
 
 LOW, HIGH = np.array([-1, 0], np.float32), np.array([1, 5], np.float32)
 BOX = spaces.Box(LOW, HIGH)
@@ -68,7 +68,7 @@ def test_gaussian():
 def test_beta():
     ours = distribution_for(BOX, "beta")
     params = params_for(ours, 200)
-    alpha, beta = (torch.nn.functional.softplus(params) + 1).chunk(2, -1)
+    alpha, beta = (BETA_SHARPNESS * torch.nn.functional.softplus(params) + 1).chunk(2, -1)
     theirs = oracle.Beta(alpha, beta)
     check(ours, params, lambda a: theirs.log_prob(a).sum(-1), theirs.entropy().sum(-1))
     assert torch.allclose(ours.mode(params), theirs.mean)
@@ -97,7 +97,7 @@ def test_switches_are_drawn_as_often_as_they_are_likely():
 def test_numbers_are_drawn_with_the_right_mean_and_spread(box):
     ours = distribution_for(BOX, box)
     params = torch.tensor([[0.5, -1.0, 0.2, -0.7]]).expand(ROWS, 4)
-    alpha, beta = (torch.nn.functional.softplus(params) + 1).chunk(2, -1)
+    alpha, beta = (BETA_SHARPNESS * torch.nn.functional.softplus(params) + 1).chunk(2, -1)
     theirs = oracle.Beta(alpha, beta) if box == "beta" else oracle.Normal(params[:, :2], params[:, 2:].exp())
     drawn = ours.sample(params, torch.Generator().manual_seed(0))
     assert torch.allclose(drawn.mean(0), theirs.mean[0], atol=0.03)
