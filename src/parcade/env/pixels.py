@@ -26,7 +26,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
     skipped frames are summed, then clipped. If the env can step without drawing (``advance`` and ``observe``, as our
     CarRacing), only the frames that are looked at are drawn. An episode of ``patience`` steps in a row without a
     positive reward is over. The env is given each action axis times its number of ``action_scale``: a range in which
-    nothing useful happens need not be explored.
+    nothing useful happens need not be explored. ``off_road_cost`` is taken off for each frame our CarRacing has no
+    wheel on the road.
     """
 
     metric_names: tuple[str, ...] = ()
@@ -43,11 +44,14 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         reward_clip: float | None = None,
         max_steps: int | None = None,
         action_scale: tuple[float, ...] | None = None,
+        off_road_cost: float | None = None,
         patience: int | None = None,
     ) -> None:
         super().__init__(env)
         self._skip, self._grey, self._clip, self._max_steps = frame_skip, grayscale, reward_clip, max_steps
-        self._patience = patience
+        self._patience, self._off_road_cost = patience, off_road_cost
+        if off_road_cost is not None and not hasattr(type(env.unwrapped), "off_road"):
+            raise EnvError(f"off_road_cost is for parcade/CarRacing-v3, but the env is {env.spec and env.spec.id}")
         self._action_scale = None if action_scale is None else _fitting_scale(action_scale, env.action_space)
         self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
         limit = env.spec.max_episode_steps if env.spec is not None else None
@@ -86,7 +90,7 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         """Take ``frame_skip`` frames with one action, write the last observation."""
         if self._action_scale is not None:
             action = action * self._action_scale
-        total, terminated, truncated = 0.0, False, False
+        total, cost, terminated, truncated = 0.0, 0.0, False, False
         observation: Any = None
         lazy = self.env.unwrapped if self._lazy else None
         for _ in range(self._skip):
@@ -95,6 +99,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
             else:
                 observation, reward, terminated, truncated, self.last_info = self.env.step(action)
             total += float(reward)
+            if self._off_road_cost is not None and lazy is not None and lazy.off_road:  # type: ignore[attr-defined]
+                cost += self._off_road_cost
             if terminated or truncated:
                 break
         if lazy is not None:
@@ -103,6 +109,7 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self._fruitless = 0 if total > 0 else self._fruitless + 1
         if self._patience is not None and self._fruitless >= self._patience:
             terminated = True  # hopeless: what could still come counts for nothing
+        total -= cost
         if self._max_steps and self._steps >= self._max_steps and not terminated:
             truncated = True
         if self._is_picture:

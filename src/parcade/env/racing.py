@@ -156,6 +156,11 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
             terminated, self.lap_finished, reward = True, False, -100.0
         return reward, terminated, False
 
+    @property
+    def off_road(self) -> bool:
+        """Whether no wheel touches the road: tiles passed so are missed, and a lap ends only with all of them."""
+        return not any(wheel.tiles for wheel in self.car.wheels)
+
     def observe(self, out: Picture | None = None) -> Picture:
         """Draw the present into `out`, or into a new array, and return it."""
         for tile in self._tiles_to_repaint:
