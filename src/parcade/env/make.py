@@ -13,6 +13,7 @@ from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.pixels import PreprocessedEnv, is_picture
 from parcade.env.register import RACING, register_envs
+from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError, SettingsError, did_you_mean
 from parcade.game.base import Game
@@ -43,7 +44,8 @@ def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
         return _make_game_env(spec)
     env = _make_gymnasium_env(spec) if spec.env_id is not None else _call_factory(spec)
     # A Gymnasium env's pictures have their channels last, a policy wants them first.
-    if _preprocesses(spec) or (spec.env_id is not None and is_picture(env.observation_space)):
+    has_plain_pictures = is_picture(env.observation_space) and isinstance(as_slot_env(env), CopyingSlotEnv)
+    if _preprocesses(spec) or (spec.env_id is not None and has_plain_pictures):
         return PreprocessedEnv(
             env,
             frame_skip=spec.frame_skip or 1,

@@ -39,6 +39,12 @@ class LanternState:
     def __init__(self, block: bytes) -> None:
         self.block = block  # the whole 256 bytes; doors, foes, objects and cells are read from it directly
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, LanternState) and self.block == other.block
+
+    def __hash__(self) -> int:
+        return hash(self.block)
+
     mode = _byte(2)
     floor = _byte(3)
     seed = _word(4)
