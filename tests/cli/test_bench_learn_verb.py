@@ -6,24 +6,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
+from session_processes import workers_of
 
 from parcade.cli.main import main
-
-
-def members(session):
-    """Return the living processes of a session."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(stat.parent.name)
-    return found
 
 
 def test_one_json_line_and_an_exit_code_by_the_rule(tmp_path, capsys):
@@ -63,7 +50,7 @@ def test_ctrl_c_leaves_no_process(tmp_path):
     process = subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         deadline = time.monotonic() + 400
-        while len(members(process.pid)) < 4:  # itself, the fork server, two workers
+        while len(workers_of(process.pid)) < 4:  # itself, the fork server, two workers
             assert time.monotonic() < deadline
             assert process.poll() is None
             time.sleep(0.05)
@@ -72,8 +59,8 @@ def test_ctrl_c_leaves_no_process(tmp_path):
         assert process.returncode == 130, shown
         assert "Traceback" not in shown
         deadline = time.monotonic() + 60
-        while members(process.pid):
-            assert time.monotonic() < deadline, members(process.pid)
+        while workers_of(process.pid):
+            assert time.monotonic() < deadline, workers_of(process.pid)
             time.sleep(0.05)
     finally:
         process.kill()

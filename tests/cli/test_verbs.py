@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from session_processes import workers_of
 
 from parcade.cli.main import VERBS, main
 
@@ -235,16 +236,3 @@ def test_ctrl_c_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path):
     while workers_of(process.pid):  # the fork server notices the end and follows
         assert time.monotonic() < deadline, workers_of(process.pid)
         time.sleep(0.05)
-
-
-def workers_of(session):
-    """Return processes of the session that are still there (the session's id is its first process's pid)."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[3]) == session and fields[0] != "Z":
-            found.append(stat.parent.name)
-    return found

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from parcade.cli.bench_learn import bench_learn, learn_flags, show_learn
-from parcade.cli.flags import UsageError, whole_number
+from parcade.cli.flags import UsageError, whole_number, words
 
 Flags = Callable[[argparse.ArgumentParser], None]
 Bench = Callable[[argparse.Namespace], dict[str, Any]]
@@ -121,7 +121,7 @@ def _show_env(result: dict[str, Any]) -> list[Any]:
 
 def _train_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--cases", type=_words, default=(), metavar="NAME,…", help="nature-cnn, small-cnn, features-mlp [all]"
+        "--cases", type=words, default=(), metavar="NAME,…", help="nature-cnn, small-cnn, features-mlp [all]"
     )
     parser.add_argument("--rounds", type=whole_number, default=3, metavar="N", help="updates of each contestant [3]")
     parser.add_argument("--to-success", action="store_true", help="time until Lantern is learned, instead of speed")
@@ -342,14 +342,10 @@ def _counts(text: str) -> tuple[int, ...]:
 
 
 def _worker_counts(text: str) -> tuple[int, ...]:
-    numbers = tuple(whole_number(part) for part in text.split(",") if part)
+    numbers = tuple(whole_number(part) for part in words(text))
     if not numbers or min(numbers) < 0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers, 0 or more each")
     return numbers
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(part for part in text.split(",") if part)
 
 
 def _times(ratio: float | None) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from parcade.cli.flags import whole_number
+from parcade.cli.flags import whole_number, words
 
 
 def learn_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     parser.add_argument(
-        "--tasks", type=_words, default=(), metavar="NAME,…", help="some tasks only; see docs/bench.md [all]"
+        "--tasks", type=words, default=(), metavar="NAME,…", help="some tasks only; see docs/bench.md [all]"
     )
     parser.add_argument("--seeds", type=whole_number, default=3, metavar="N", help="trainings of each side [3]")
     parser.add_argument("--budget", type=float, default=1.0, metavar="X", help="times the usual env steps [1]")
@@ -52,7 +52,3 @@ def show_learn(result: dict[str, Any]) -> list[Any]:
 
 def _score(side: dict[str, Any] | None) -> str:
     return "–" if side is None else f"{side['mean']:.2f} ± {side['std']:.2f}"
-
-
-def _words(text: str) -> tuple[str, ...]:
-    return tuple(part for part in text.split(",") if part)

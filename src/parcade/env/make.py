@@ -231,14 +231,18 @@ def _make_gymnasium_env(spec: EnvSpec) -> gym.Env[Any, Any]:
     except gym.error.DependencyNotInstalled as error:
         first_line = str(error).splitlines()[0]
         if "box2d" in first_line.lower():
-            raise MissingExtraError(f"{spec.env_id} needs Box2D; pip install 'parcade[racing]'") from None
+            raise _needs_box2d(spec.env_id) from None
         raise MissingExtraError(f"{spec.env_id} needs a package that is not installed: {first_line}") from None
     except ModuleNotFoundError as error:
         if error.name == "Box2D":  # our own CarRacing imports it by itself
-            raise MissingExtraError(f"{spec.env_id} needs Box2D; pip install 'parcade[racing]'") from None
+            raise _needs_box2d(spec.env_id) from None
         raise
     except (gym.error.Error, TypeError) as error:
         raise EnvError(f"{spec.env_id} cannot be made: {error}") from None
+
+
+def _needs_box2d(env_id: str) -> MissingExtraError:
+    return MissingExtraError(f"{env_id} needs Box2D; pip install 'parcade[racing]'")
 
 
 def _register_atari(env_id: str) -> None:
