@@ -42,7 +42,7 @@ class LeanEnv(gym.Env[Any, Any]):
             self._seeds = np.random.default_rng([seed])
         rows = self._rows()
         self._env.begin(int(self._seeds.integers(1 << 31)), rows)
-        return read_leaves(self.observation_space, rows), {}
+        return read_leaves(self._env.observation_space, rows), {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step into fresh arrays, as Gymnasium's contract asks."""
@@ -51,7 +51,7 @@ class LeanEnv(gym.Env[Any, Any]):
         info: dict[str, Any] = {}
         if (terminated or truncated) and self._success is not None:
             info["is_success"] = bool(self._env.episode_metrics()[self._success])
-        return read_leaves(self.observation_space, rows), reward, terminated, truncated, info
+        return read_leaves(self._env.observation_space, rows), reward, terminated, truncated, info
 
     def _rows(self) -> dict[str, Any]:
         return {name: np.empty(shape, dtype) for name, (shape, dtype) in self._leaves.items()}

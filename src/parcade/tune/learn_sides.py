@@ -168,7 +168,7 @@ class _PeerEnv(LeanEnv):
 
     def __init__(self, spec: EnvSpec) -> None:
         super().__init__(spec)
-        self._whole, self.observation_space = self.observation_space, _without_mask(self.observation_space)
+        self.observation_space = _without_mask(self.observation_space)
         self._mask: Any = None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
