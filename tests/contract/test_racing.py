@@ -254,8 +254,12 @@ def test_resets_keep_no_memory() -> None:
     assert bytes_after - bytes_before < 2_000_000
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc for the memory in use")
 def test_the_benchmark_reports_its_figures() -> None:
-    result = bench_racing(seconds=0.5)
+    result = bench_racing(seconds=0.5, resets=50)
+    assert result["resets"] == 50
+    assert 0 < result["fast_mb_before_resets"] <= result["fast_mb_after_resets"] + 1 < 1000
+    assert 0 < result["official_mb_before_resets"] <= result["official_mb_after_resets"] + 1 < 1000
     assert result["fast_steps_per_s"] > 0
     assert result["over_official"] == pytest.approx(result["fast_steps_per_s"] / result["official_steps_per_s"])
     assert (result["over_envpool"] is None) == (result["envpool_steps_per_s"] is None)

@@ -270,6 +270,9 @@ def _racing_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seconds", type=float, default=30.0, metavar="X", help="of the speed measurement [30]")
     parser.add_argument("--fidelity", action="store_true", help="also compare pictures, rewards and car states")
     parser.add_argument("--out", metavar="FOLDER", help="with --fidelity: a PNG of the least similar frames goes here")
+    parser.add_argument(
+        "--resets", type=whole_number, default=0, metavar="N", help="also tell the memory that N resets keep, e.g. 2000"
+    )
 
 
 def _bench_racing(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -286,7 +289,7 @@ def _bench_racing(arguments: argparse.Namespace) -> dict[str, Any]:
     from parcade.tune.bench_racing import bench_racing
 
     tell_stderr(f"measuring for about {arguments.seconds:g} s{', then comparing' if arguments.fidelity else ''}")
-    result = bench_racing(arguments.seconds, arguments.fidelity, arguments.out)
+    result = bench_racing(arguments.seconds, arguments.fidelity, arguments.out, arguments.resets)
     return {"bench": "racing", **result, "machine": machine()}
 
 
@@ -303,8 +306,15 @@ def _show_racing(result: dict[str, Any]) -> list[Any]:
         lines.insert(
             0, f"mean pixel difference {mean:.2f} of 255 over {frames:,} frames; rewards and car states {same}"
         )
+    if "resets" in result:
+        grown = [
+            f"{result[f'{env}_mb_before_resets']:.1f} to {result[f'{env}_mb_after_resets']:.1f} MB" for env in _BOTH
+        ]
+        lines.insert(0, f"memory over {result['resets']:,} resets: ours {grown[0]}, Gymnasium's {grown[1]}")
     return [table, *lines]
 
+
+_BOTH = ("fast", "official")
 
 BENCHES: dict[str, tuple[str, Flags, Bench, Callable[[dict[str, Any]], list[Any]]]] = {
     "env": ("games alone: the pool beside the machine's limit and beside peers", _env_flags, _bench_env, _show_env),

@@ -11,6 +11,7 @@ actions lead elsewhere.)
 from __future__ import annotations
 
 import math
+import os
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from parcade.tune.contest import rss_mb
 
 FRAME_SKIP = 8
 EPISODE_STEPS = 1000
@@ -36,12 +39,15 @@ Drives = list[list[Action]]  # the decisions of episode 0, 1, …
 Decide = Callable[[Action], bool]  # hold the action for a decision, say if the episode ended
 
 
-def bench_racing(seconds: float = 30.0, fidelity: bool = False, out_dir: str | Path | None = None) -> dict[str, Any]:
+def bench_racing(
+    seconds: float = 30.0, fidelity: bool = False, out_dir: str | Path | None = None, resets: int = 0
+) -> dict[str, Any]:
     """Measure for about `seconds`; with `fidelity` also compare pictures, rewards and states.
 
     Rates are medians of rounds in which the competitors take turns, so a busy machine
     slows all of them. `over_envpool` is None where EnvPool is not installed. With
-    `out_dir` the least similar frames are written to `racing_worst_frames.png`.
+    `out_dir` the least similar frames are written to `racing_worst_frames.png`. With `resets` the
+    memory that so many resets keep is measured too.
     """
     import cv2
 
@@ -51,6 +57,8 @@ def bench_racing(seconds: float = 30.0, fidelity: bool = False, out_dir: str | P
         result = _measure_speed(seconds)
         if fidelity:
             result |= measure_fidelity(N_TRACKS, FRAMES_PER_TRACK, out_dir)
+        if resets:
+            result |= measure_resets(resets)
     finally:
         cv2.setNumThreads(threads)
     return result
@@ -189,6 +197,34 @@ def measure_fidelity(n_tracks: int, frames_per_track: int, out_dir: str | Path |
         "rewards_identical": rewards_identical,
         "state_identical": state_identical,
     }
+
+
+def measure_resets(n: int) -> dict[str, Any]:
+    """Return how the memory of a process grows over ``n`` resets, for ours and for Gymnasium's."""
+    from multiprocessing import get_context
+
+    result: dict[str, Any] = {"resets": n}
+    for name in ("fast", "official"):
+        with get_context("spawn").Pool(1) as process:  # a process of its own: nothing else grows there
+            before, after = process.apply(memory_over_resets, (name, n))
+        result |= {f"{name}_mb_before_resets": before, f"{name}_mb_after_resets": after}
+    return result
+
+
+def memory_over_resets(name: str, n: int) -> tuple[float, float]:
+    """Return the resident MB of this process after a tenth of ``n`` resets, when all is loaded, and after all."""
+    from gymnasium.envs.box2d.car_racing import CarRacing
+
+    from parcade.env.racing import FastCarRacing
+
+    env: Any = FastCarRacing() if name == "fast" else CarRacing()
+    before = 0.0
+    for seed in range(n):
+        env.reset(seed=seed)
+        env.step(np.zeros(3, np.float32))
+        if seed == n // 10:
+            before = rss_mb(os.getpid())
+    return before, rss_mb(os.getpid())
 
 
 def _drive_both(seed: int, n_frames: int) -> Iterator[tuple[Picture, Picture, bool, bool]]:

@@ -47,6 +47,15 @@ def tell_stderr(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
+def rss_mb(pid: int) -> float:
+    """Return the resident memory of a process in MB; 0 if it is gone."""
+    try:
+        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    except (OSError, IndexError):
+        return 0.0
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
 def machine() -> str:
     """Return processor, cores and Python in one line, to stand beside a figure."""
     return f"{_processor()}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}"

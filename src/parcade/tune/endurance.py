@@ -13,9 +13,9 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
-from parcade.tune.contest import Say, machine, tell_stderr
+from parcade.tune.contest import Say, machine, rss_mb, tell_stderr
 from parcade.tune.driver import Driver, SaveCount, soak_spec
-from parcade.tune.soak import REPORT_EVERY_S, RSS_NOISE_MB, checksum, growth, n_open_files, rss_mb
+from parcade.tune.soak import REPORT_EVERY_S, RSS_NOISE_MB, checksum, growth, n_open_files
 
 
 def endure(

@@ -25,7 +25,7 @@ import numpy as np
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.protocol import StepRows
-from parcade.tune.contest import Say, machine, tell_stderr
+from parcade.tune.contest import Say, machine, rss_mb, tell_stderr
 from parcade.tune.driver import Driver, SaveCount, soak_spec
 
 SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
@@ -205,15 +205,6 @@ def checksum(rows: StepRows, running: int) -> int:
         for array in last:
             running = zlib.crc32(np.ascontiguousarray(array[ended]).data, running)
     return running
-
-
-def rss_mb(pid: int) -> float:
-    """Return the resident memory of a process in MB; 0 if it is gone."""
-    try:
-        pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    except (OSError, IndexError):
-        return 0.0
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 def n_open_files() -> int:
