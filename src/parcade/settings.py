@@ -74,7 +74,7 @@ class TrainSettings(BaseModel):
     worker_restarts: int = _setting(5, "parallel", "deaths of a worker in a row that are healed", ge=0)
     step_deadline_s: float = _setting(60.0, "parallel", "a worker that does not move for so long is restarted", gt=0)
     pin_workers: bool | None = _setting(
-        None, "parallel", "keep each worker on a processor of its own [if there is one worker for each]"
+        None, "parallel", "keep each worker on a processor of its own; slows a policy beside them [no]"
     )
     worker_memory_mb: int | None = _setting(None, "parallel", "memory limit of each worker", ge=64)
 

@@ -443,7 +443,7 @@ def _make_pool(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPo
         restarts=settings.worker_restarts,
         step_deadline_s=settings.step_deadline_s,
         memory_limit_mb=settings.worker_memory_mb,
-        pin_workers=settings.pin_workers,
+        pin_workers=bool(settings.pin_workers),  # the policy computes here too: let workers make room for it
     )
 
 
