@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -15,22 +14,24 @@ from typing import Any
 
 import torch
 
+from parcade.assembly import (
+    env_spec,
+    learner_of,
+    learning_threads,
+    net_of,
+    policy_of,
+    pool_of,
+    rollout_of,
+    settings_for,
+)
 from parcade.env.make import find_rom, make_game
-from parcade.env.register import RACING
-from parcade.env.sharing import workers_for
-from parcade.env.slot import leaves
 from parcade.env.space_json import space_to_json
-from parcade.env.spec import EnvSpec, Watch
+from parcade.env.spec import Watch
 from parcade.errors import EnvError, MissingExtraError, SettingsError
 from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
-from parcade.learn.normalise import ReturnScaler
-from parcade.learn.policy import NetSettings, Policy
-from parcade.learn.ppo import Learner, PpoSettings
 from parcade.learn.rollout import Rollout
-from parcade.pool.process_pool import ProcessPool
-from parcade.pool.serial_pool import SerialPool
 from parcade.run.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
 from parcade.run.metrics import Recorder
@@ -130,21 +131,6 @@ def _written_settings(folder: RunFolder) -> dict[str, Any]:
     return written
 
 
-def settings_for(given: dict[str, Any]) -> TrainSettings:
-    """Return settings with the title's own recommendations under what the user gave."""
-    settings = make_settings(given)
-    if settings.game is None:
-        return settings
-    return make_settings(given, make_game(env_spec(settings)).training)
-
-
-def env_spec(settings: TrainSettings) -> EnvSpec:
-    """Return the env a training runs in."""
-    names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
-    spec = EnvSpec(**{name: getattr(settings, name) for name in names})
-    return spec.with_(env_id=RACING) if settings.racing == "fast" else spec
-
-
 class Training:
     """Everything a run holds while it goes on; closes all of it whatever happens."""
 
@@ -187,24 +173,15 @@ class Training:
             write_json(self.folder.manifest, {**manifest(settings.model_dump(), rom), **envs})
             write_json(self.folder.config, settings.model_dump(mode="json"))  # last: with it the run can be resumed
         self._stack.enter_context(log_file(self.folder.logs / "train.log"))
-        self.pool = _make_pool(self.spec, settings)
+        self.pool = pool_of(self.spec, settings)
         self._stack.callback(self.pool.close)
-        self.policy = _make_policy(settings, self.pool)
+        self.policy = policy_of(settings, self.pool)
         self.noise, self.shuffle = torch.Generator(), torch.Generator()
         self.noise.manual_seed(settings.seed * 2 + 1)
         self.shuffle.manual_seed(settings.seed * 2 + 2)
-        scaler = ReturnScaler(settings.envs, settings.gamma) if settings.normalize_return else None
-        self.learner = Learner(self.policy, _ppo_settings(settings), self.shuffle, return_scaler=scaler)
-        self._threads = settings.num_threads or _learning_threads(self.policy)
-        space, distribution = self.pool.observation_space, self.policy.distribution
-        self.rollout = Rollout(
-            settings.n_steps,
-            settings.envs,
-            leaves(space),
-            distribution.action_shape,
-            distribution.action_dtype,
-            pinned=next(self.policy.parameters()).is_cuda,
-        )
+        self.learner = learner_of(settings, self.policy, self.shuffle)
+        self._threads = settings.num_threads or learning_threads(self.policy)
+        self.rollout = rollout_of(settings, self.pool, self.policy)
         self.collector = Collector(self.pool, self.policy, self.rollout, self.noise)
         folder = self.folder
         names = self.pool.metric_names
@@ -364,7 +341,7 @@ class Training:
             "env": self.spec.to_dict(),
             "leaves": {leaf: [list(shape), dtype] for leaf, (shape, dtype) in self.policy.leaves.items()},
             "action_space": space_to_json(self.pool.action_space),
-            "net": _net_settings(self.settings).to_dict(),
+            "net": net_of(self.settings).to_dict(),
             "env_steps": self.env_steps,
         }
         save_model(path, self.policy.state_dict(), meta)
@@ -426,63 +403,6 @@ class Training:
         self._stop = True
         self._tell("stopping", {})
         return True
-
-
-def _make_pool(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPool:
-    n_workers = workers_for(spec, settings.envs, settings.n_workers)
-    if n_workers == 0:
-        return SerialPool(spec, settings.envs, seed=settings.seed, n_groups=settings.groups)
-    method = settings.parallel_start_method
-    return ProcessPool(
-        spec,
-        settings.envs,
-        n_workers=n_workers,
-        seed=settings.seed,
-        n_groups=settings.groups,
-        start_method=None if method == "auto" else method,
-        restarts=settings.worker_restarts,
-        step_deadline_s=settings.step_deadline_s,
-        memory_limit_mb=settings.worker_memory_mb,
-        pin_workers=bool(settings.pin_workers),  # the policy computes here too: let workers make room for it
-    )
-
-
-def _make_policy(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy:
-    shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
-    with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
-        torch.manual_seed(settings.seed)
-        policy = Policy(shapes, pool.action_space, _net_settings(settings))
-    device = _device(settings.device)
-    # On CPUs bfloat16 is slower than float32, on cards with units for it faster.
-    is_quick = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
-    policy.use_bfloat16(is_quick if settings.precision == "auto" else settings.precision == "bfloat16")
-    return policy.to(device)
-
-
-def _learning_threads(policy: Policy) -> int:
-    """Return all cores for pictures; a small network on vectors only waits for a second thread."""
-    has_pictures = any(len(shape) == 3 and dtype == "uint8" for shape, dtype in policy.leaves.values())
-    return (os.cpu_count() or 1) if has_pictures else 1
-
-
-def _device(wanted: str) -> torch.device:
-    if wanted == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    if not available[wanted]:
-        here = ", ".join(name for name, there in available.items() if there)
-        raise SettingsError(f"device {wanted!r} is not available on this machine; available: {here}")
-    return torch.device(wanted)
-
-
-def _net_settings(settings: TrainSettings) -> NetSettings:
-    return NetSettings(
-        settings.cnn, settings.hidden, settings.activation, settings.box_policy, settings.lstm, settings.normalize_obs
-    )
-
-
-def _ppo_settings(settings: TrainSettings) -> PpoSettings:
-    return PpoSettings(**{name: getattr(settings, name) for name in PpoSettings.__dataclass_fields__})
 
 
 def _passed(before: int, after: int, every: int) -> bool:

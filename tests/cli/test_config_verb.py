@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from parcade.assembly import settings_for
 from parcade.cli.config import schema
 from parcade.cli.main import main
 from parcade.settings import ALIASES, TrainSettings, make_settings, read_config
-from parcade.training import settings_for
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 

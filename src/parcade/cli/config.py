@@ -31,7 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(json.dumps(schema(), indent=None if arguments.json else 2))
         return 0
     given = read_config(arguments.config) if arguments.config else {}
-    from parcade.training import settings_for
+    from parcade.assembly import settings_for
 
     settings = settings_for({**given, **given_settings(arguments)})
     data = settings.model_dump(mode="json")

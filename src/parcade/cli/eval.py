@@ -79,10 +79,10 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> Any:
+    from parcade.assembly import env_spec
     from parcade.evaluation import evaluate, load_policy
     from parcade.settings import make_settings
     from parcade.surroundings import stop_on_signal
-    from parcade.training import env_spec
 
     given = given_settings(arguments)
     given.pop("model", None), given.pop("seed", None), given.pop("video", None)

@@ -46,9 +46,9 @@ def run(arguments: argparse.Namespace) -> int:
         import pygame
     except ImportError:
         raise MissingExtraError("the window needs pygame; pip install 'parcade[view]'") from None
+    from parcade.assembly import env_spec
     from parcade.env.make import find_rom, make_game, open_console, read_save_states
     from parcade.settings import make_settings
-    from parcade.training import env_spec
 
     settings = make_settings(given_settings(arguments))
     spec = env_spec(settings)

@@ -33,8 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Train; the last line is JSON on request."""
     given = read_config(arguments.config) if arguments.config else {}
     given |= given_settings(arguments)
+    from parcade.assembly import settings_for
     from parcade.cli.progress import progress
-    from parcade.training import settings_for, train
+    from parcade.training import train
 
     settings = settings_for(given)
     with opened_window(arguments, settings.name) as watch, progress(arguments.plain or arguments.json) as watcher:

@@ -1,0 +1,113 @@
+"""From settings to parts: the env, the pool, the network, the learner and the rollout of a training."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import torch
+
+from parcade.env.make import make_game
+from parcade.env.register import RACING
+from parcade.env.sharing import workers_for
+from parcade.env.slot import leaves
+from parcade.env.spec import EnvSpec
+from parcade.errors import SettingsError
+from parcade.learn.normalise import ReturnScaler
+from parcade.learn.policy import NetSettings, Policy
+from parcade.learn.ppo import Learner, PpoSettings
+from parcade.learn.rollout import Rollout
+from parcade.pool.process_pool import ProcessPool
+from parcade.pool.serial_pool import SerialPool
+from parcade.settings import TrainSettings, make_settings
+
+
+def settings_for(given: dict[str, Any]) -> TrainSettings:
+    """Return settings with the title's own recommendations under what the user gave."""
+    settings = make_settings(given)
+    if settings.game is None:
+        return settings
+    return make_settings(given, make_game(env_spec(settings)).training)
+
+
+def env_spec(settings: TrainSettings) -> EnvSpec:
+    """Return the env a training runs in."""
+    names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
+    spec = EnvSpec(**{name: getattr(settings, name) for name in names})
+    return spec.with_(env_id=RACING) if settings.racing == "fast" else spec
+
+
+def pool_of(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPool:
+    """Return the games, in processes of their own or, without workers, in this one."""
+    n_workers = workers_for(spec, settings.envs, settings.n_workers)
+    if n_workers == 0:
+        return SerialPool(spec, settings.envs, seed=settings.seed, n_groups=settings.groups)
+    method = settings.parallel_start_method
+    return ProcessPool(
+        spec,
+        settings.envs,
+        n_workers=n_workers,
+        seed=settings.seed,
+        n_groups=settings.groups,
+        start_method=None if method == "auto" else method,
+        restarts=settings.worker_restarts,
+        step_deadline_s=settings.step_deadline_s,
+        memory_limit_mb=settings.worker_memory_mb,
+        pin_workers=bool(settings.pin_workers),  # the policy computes here too: let workers make room for it
+    )
+
+
+def policy_of(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy:
+    """Return the network with its first weights, on its device."""
+    shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
+    with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
+        torch.manual_seed(settings.seed)
+        policy = Policy(shapes, pool.action_space, net_of(settings))
+    device = _device(settings.device)
+    # On CPUs bfloat16 is slower than float32, on cards with units for it faster.
+    is_quick = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
+    policy.use_bfloat16(is_quick if settings.precision == "auto" else settings.precision == "bfloat16")
+    return policy.to(device)
+
+
+def learning_threads(policy: Policy) -> int:
+    """Return all cores for pictures; a small network on vectors only waits for a second thread."""
+    has_pictures = any(len(shape) == 3 and dtype == "uint8" for shape, dtype in policy.leaves.values())
+    return (os.cpu_count() or 1) if has_pictures else 1
+
+
+def _device(wanted: str) -> torch.device:
+    if wanted == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    available = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    if not available[wanted]:
+        here = ", ".join(name for name, there in available.items() if there)
+        raise SettingsError(f"device {wanted!r} is not available on this machine; available: {here}")
+    return torch.device(wanted)
+
+
+def net_of(settings: TrainSettings) -> NetSettings:
+    """Return what decides the shape of the network."""
+    return NetSettings(
+        settings.cnn, settings.hidden, settings.activation, settings.box_policy, settings.lstm, settings.normalize_obs
+    )
+
+
+def learner_of(settings: TrainSettings, policy: Policy, shuffle: torch.Generator) -> Learner:
+    """Return what trains the policy."""
+    scaler = ReturnScaler(settings.envs, settings.gamma) if settings.normalize_return else None
+    ppo = PpoSettings(**{name: getattr(settings, name) for name in PpoSettings.__dataclass_fields__})
+    return Learner(policy, ppo, shuffle, return_scaler=scaler)
+
+
+def rollout_of(settings: TrainSettings, pool: ProcessPool | SerialPool, policy: Policy) -> Rollout:
+    """Return the room for what one update is learned from."""
+    distribution = policy.distribution
+    return Rollout(
+        settings.n_steps,
+        settings.envs,
+        leaves(pool.observation_space),
+        distribution.action_shape,
+        distribution.action_dtype,
+        pinned=next(policy.parameters()).is_cuda,
+    )
