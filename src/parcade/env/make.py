@@ -36,7 +36,7 @@ def make(spec: EnvSpec) -> gym.Env[Any, Any]:
         return _make(spec)
     from parcade.env.watched import WatchedEnv
 
-    return WatchedEnv(_make(spec.with_(render=spec.render or spec.watch.raw)), spec.watch)
+    return WatchedEnv(_make(spec.with_(render=spec.render or spec.watch.raw)), spec.watch, spec.slot or 0)
 
 
 def _make(spec: EnvSpec) -> gym.Env[Any, Any]:

@@ -12,12 +12,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcade.errors import EnvError
-
 SUFFIX = ".picture"
 CLOSED = "closed"  # a file of this name in the folder says that nobody looks any more
 _START = struct.Struct("<QI")  # how often the file was written, odd while it is; length of the JSON that follows
-_MOST = 65536
 
 Array = npt.NDArray[Any]
 
@@ -36,11 +33,14 @@ class Shown:
 
 
 class PictureWriter:
-    """Claims the first free file of ``folder``; a restarted worker's envs find the files of the dead one again."""
+    """Writes the file of one slot; the env of a restarted worker goes on in the file of the dead one."""
 
-    def __init__(self, folder: str, label: str) -> None:
-        self._fd, self._number = _claim(Path(folder), label)
-        self._label, self._count = label, 0
+    def __init__(self, folder: str, label: str, slot: int) -> None:
+        self._fd = os.open(Path(folder, f"{label}-{slot:05d}{SUFFIX}"), os.O_RDWR | os.O_CREAT, 0o600)
+        self._label = f"{label} {slot + 1}"
+        written = os.pread(self._fd, _START.size, 0)
+        count = _START.unpack(written)[0] if len(written) == _START.size else 0
+        self._count = count + count % 2  # odd: the one before died while it wrote
 
     def write(self, shown: Shown) -> None:
         """Replace what the file holds."""
@@ -48,7 +48,7 @@ class PictureWriter:
         if shown.raw is not None:
             parts.append(("raw", np.ascontiguousarray(shown.raw)))
         head = {
-            "label": f"{self._label} {self._number + 1}",
+            "label": self._label,
             "step": shown.step,
             "total_reward": shown.total_reward,
             "why_not": shown.why_not,
@@ -112,20 +112,3 @@ def _unpacked(head: dict[str, Any], body: bytes, offset: int) -> Shown:
         seen,
         head["channels"],
     )
-
-
-def _claim(folder: Path, label: str) -> tuple[int, int]:
-    """Return the first file nobody writes to; the lock goes with the process that holds it, however it ends."""
-    try:
-        import fcntl
-    except ImportError:
-        raise EnvError("a window beside the run needs file locks, which this system lacks; use a video") from None
-    for number in range(_MOST):
-        fd = os.open(folder / f"{label}-{number:05d}{SUFFIX}", os.O_RDWR | os.O_CREAT, 0o600)
-        try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            os.close(fd)
-            continue
-        return fd, number
-    raise EnvError(f"no more than {_MOST} envs can be shown in one window")

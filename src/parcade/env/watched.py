@@ -25,12 +25,12 @@ log = logging.getLogger("parcade.env")
 class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
     """The env itself, to the last number; beside it, pictures are written to a file of ``watch.folder``."""
 
-    def __init__(self, env: gym.Env[Any, Any], watch: Watch) -> None:
+    def __init__(self, env: gym.Env[Any, Any], watch: Watch, slot: int = 0) -> None:
         super().__init__(env)
         self._inner, self._watch = as_slot_env(env), watch
         self.metric_names = self._inner.metric_names
         self._closed = Path(watch.folder, CLOSED)
-        self._writer: PictureWriter | None = PictureWriter(watch.folder, watch.label)
+        self._writer: PictureWriter | None = PictureWriter(watch.folder, watch.label, slot)
         self._why_not = "" if watch.raw else "not asked for"
         self._next_s, self._since, self._step, self._total = 0.0, 0, 0, 0.0
 

@@ -118,21 +118,24 @@ def nothing(label=""):
     return Shown(label, 0, 0.0, None, "", {"obs": np.zeros(1)}, 1)
 
 
-def test_a_dead_writers_file_is_taken_over(tmp_path):
-    first, second = PictureWriter(str(tmp_path), "game"), PictureWriter(str(tmp_path), "game")
-    first.close()  # the lock goes, as it does with a process that dies
-    third, fourth = PictureWriter(str(tmp_path), "game"), PictureWriter(str(tmp_path), "game")
-    for writer in (second, third, fourth):
-        writer.write(nothing())
-    labels = [reader_of(tmp_path, f"game-0000{i}.picture").read().label for i in range(3)]
-    assert labels == ["game 1", "game 2", "game 3"]
-    assert len(list(tmp_path.iterdir())) == 3
-    for writer in (second, third, fourth):
-        writer.close()
+def test_the_file_of_a_slot_is_gone_on_with(tmp_path):
+    writer = PictureWriter(str(tmp_path), "game", 2)
+    writer.write(nothing())
+    reader = reader_of(tmp_path, "game-00002.picture")
+    assert reader.read().label == "game 3"
+    path = tmp_path / "game-00002.picture"
+    path.write_bytes(struct.pack("<Q", 3) + path.read_bytes()[8:])  # it died in the midst of its second picture
+    successor = PictureWriter(str(tmp_path), "game", 2)
+    assert reader.read() is None
+    successor.write(nothing())
+    assert reader.read().label == "game 3"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["game-00002.picture"]
+    for writing in (writer, successor):
+        writing.close()
 
 
 def test_a_half_written_picture_is_not_read(tmp_path):
-    writer = PictureWriter(str(tmp_path), "game")
+    writer = PictureWriter(str(tmp_path), "game", 0)
     writer.write(nothing())
     path = tmp_path / "game-00000.picture"
     whole = path.read_bytes()

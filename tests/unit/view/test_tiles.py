@@ -51,7 +51,7 @@ def test_pictures_and_numbers_stand_side_by_side():
 def test_a_gallery_gives_what_is_new_and_finds_late_comers(tmp_path):
     gallery = Gallery(tmp_path)
     assert gallery.news() == {}
-    first = PictureWriter(str(tmp_path), "game")
+    first = PictureWriter(str(tmp_path), "game", 0)
     first.write(shown({"obs": np.arange(4, dtype=np.float32)}, raw=np.full((2, 3, 3), 9, np.uint8)))
     (name, got), *others = gallery.news().items()
     assert not others
@@ -59,7 +59,7 @@ def test_a_gallery_gives_what_is_new_and_finds_late_comers(tmp_path):
     assert (got.raw == 9).all()
     assert got.seen["obs"].tolist() == [0, 1, 2, 3]
     assert gallery.news() == {}
-    second = PictureWriter(str(tmp_path), "game")
+    second = PictureWriter(str(tmp_path), "game", 1)
     second.write(shown({"obs": np.zeros(1, np.float32)}))
     assert [got.label for got in gallery.news().values()] == ["game 2"]
     for thing in (first, second, gallery):
