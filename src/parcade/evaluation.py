@@ -140,7 +140,7 @@ def evaluate(
 
 def evaluation_spec(spec: EnvSpec, racing: str = "official") -> EnvSpec:
     """Return the env an agent trained in ``spec`` is judged in: whole rewards, and CarRacing as Gymnasium draws it."""
-    spec = spec.with_(reward_clip=None, off_road_cost=None, patience=None)
+    spec = spec.with_(reward_clip=None, missed_tile_cost=None, patience=None)
     if spec.env_id in (RACING, OFFICIAL_RACING):
         return spec.with_(env_id=RACING if racing == "fast" else OFFICIAL_RACING)
     return spec

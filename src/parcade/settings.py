@@ -58,8 +58,8 @@ class TrainSettings(BaseModel):
     action_scale: tuple[float, ...] | None = _setting(
         None, "observation", "a factor for each action axis of a Gymnasium env, such as 1,1,0.15"
     )
-    off_road_cost: float | None = _setting(
-        None, "observation", "training takes this off for each frame with no wheel on the road (fast CarRacing)", gt=0
+    missed_tile_cost: float | None = _setting(
+        None, "observation", "training takes this off for each tile of the road driven past (fast CarRacing)", gt=0
     )
     patience: int | None = _setting(
         None, "observation", "training ends an episode after this many steps without a reward (Gymnasium envs)", ge=1

@@ -25,7 +25,7 @@ _NOT_FOR_GAMES = {
     "resize": "its picture is half size",
     "reward_clip": "weigh its rewards with reward_weights",
     "action_scale": "its actions are named buttons",
-    "off_road_cost": "it has no road",
+    "missed_tile_cost": "it has no road",
     "patience": "the title says when an episode is over",
 }
 
@@ -56,7 +56,7 @@ def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
             reward_clip=spec.reward_clip,
             max_steps=spec.max_steps,
             action_scale=spec.action_scale,
-            off_road_cost=spec.off_road_cost,
+            missed_tile_cost=spec.missed_tile_cost,
             patience=spec.patience,
         )
     return env
@@ -267,5 +267,5 @@ def _call_factory(spec: EnvSpec) -> gym.Env[Any, Any]:
 def _preprocesses(spec: EnvSpec) -> bool:
     plain = EnvSpec(factory=b"")
     pictures = ("frame_skip", "frames_stack", "grayscale", "crop", "resize")
-    others = ("reward_clip", "max_steps", "action_scale", "off_road_cost", "patience")
+    others = ("reward_clip", "max_steps", "action_scale", "missed_tile_cost", "patience")
     return any(getattr(spec, name) != getattr(plain, name) for name in pictures + others)

@@ -26,8 +26,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
     skipped frames are summed, then clipped. If the env can step without drawing (``advance`` and ``observe``, as our
     CarRacing), only the frames that are looked at are drawn. An episode of ``patience`` steps in a row without a
     positive reward is over. The env is given each action axis times its number of ``action_scale``: a range in which
-    nothing useful happens need not be explored. ``off_road_cost`` is taken off for each frame our CarRacing has no
-    wheel on the road.
+    nothing useful happens need not be explored. ``missed_tile_cost`` is taken off for each tile our CarRacing
+    has driven past.
     """
 
     metric_names: tuple[str, ...] = ()
@@ -44,14 +44,14 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         reward_clip: float | None = None,
         max_steps: int | None = None,
         action_scale: tuple[float, ...] | None = None,
-        off_road_cost: float | None = None,
+        missed_tile_cost: float | None = None,
         patience: int | None = None,
     ) -> None:
         super().__init__(env)
         self._skip, self._grey, self._clip, self._max_steps = frame_skip, grayscale, reward_clip, max_steps
-        self._patience, self._off_road_cost = patience, off_road_cost
-        if off_road_cost is not None and not hasattr(type(env.unwrapped), "off_road"):
-            raise EnvError(f"off_road_cost is for parcade/CarRacing-v3, but the env is {env.spec and env.spec.id}")
+        self._patience, self._missed_tile_cost = patience, missed_tile_cost
+        if missed_tile_cost is not None and not hasattr(type(env.unwrapped), "missed_tiles"):
+            raise EnvError(f"missed_tile_cost is for parcade/CarRacing-v3, but the env is {env.spec and env.spec.id}")
         self._action_scale = None if action_scale is None else _fitting_scale(action_scale, env.action_space)
         self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
         limit = env.spec.max_episode_steps if env.spec is not None else None
@@ -99,8 +99,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
             else:
                 observation, reward, terminated, truncated, self.last_info = self.env.step(action)
             total += float(reward)
-            if self._off_road_cost is not None and lazy is not None and lazy.off_road:  # type: ignore[attr-defined]
-                cost += self._off_road_cost
+            if self._missed_tile_cost is not None and lazy is not None:
+                cost += self._missed_tile_cost * lazy.missed_tiles  # type: ignore[attr-defined]
             if terminated or truncated:
                 break
         if lazy is not None:

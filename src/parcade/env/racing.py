@@ -34,6 +34,8 @@ from parcade.env.racing_view import View
 ENV_ID = "parcade/CarRacing-v3"
 MAX_EPISODE_STEPS = 1000  # as CarRacing-v3 is registered
 REWARD_THRESHOLD = 900
+WHEELBASE = 5  # tiles behind a touched one that the rear wheels may still touch
+MOST_MISSED = 10  # that count at once: who drives across the infield has not missed half the track
 
 Picture = npt.NDArray[np.uint8]
 
@@ -72,6 +74,7 @@ class TouchDetector(FrictionDetector):  # type: ignore[misc]
         env = self.env
         env.reward += 1000.0 / len(env.track)
         env.tile_visited_count += 1
+        env.judge_tiles_before(tile.idx)
         if tile.idx == 0 and env.tile_visited_count / len(env.track) > self.lap_complete_percent:
             env.new_lap = True
 
@@ -85,6 +88,7 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
     """
 
     car: Any  # a FastCar from the first reset on
+    missed_tiles = 0  # tiles that were found missed in the last step; a lap ends only with all of them touched
 
     def __init__(
         self,
@@ -117,6 +121,7 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
         self.reward = 0.0
         self.prev_reward = 0.0
         self.tile_visited_count = 0
+        self.missed_tiles = self._next_to_judge = 0
         self.t = 0.0
         self.new_lap = False
         self.lap_finished = None
@@ -142,6 +147,7 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
 
     def advance(self, action: Any) -> tuple[float, bool, bool]:
         """Make one step without drawing; return reward, terminated, truncated."""
+        self.missed_tiles = 0
         self._control(action)
         self._move()
         self.reward -= 0.1
@@ -156,10 +162,17 @@ class FastCarRacing(CarRacing):  # type: ignore[misc]
             terminated, self.lap_finished, reward = True, False, -100.0
         return reward, terminated, False
 
-    @property
-    def off_road(self) -> bool:
-        """Whether no wheel touches the road: tiles passed so are missed, and a lap ends only with all of them."""
-        return not any(wheel.tiles for wheel in self.car.wheels)
+    def judge_tiles_before(self, touched: int) -> None:
+        """Count the tiles well behind a newly touched one that no wheel has touched: they are missed in this lap."""
+        road: Any = self.road
+        n_tiles = len(road)
+        ahead = (touched - self._next_to_judge) % n_tiles
+        if ahead > n_tiles // 2:
+            return  # it lies behind the car
+        for _ in range(ahead - WHEELBASE):
+            if not road[self._next_to_judge].road_visited:
+                self.missed_tiles = min(self.missed_tiles + 1, MOST_MISSED)
+            self._next_to_judge = (self._next_to_judge + 1) % n_tiles
 
     def observe(self, out: Picture | None = None) -> Picture:
         """Draw the present into `out`, or into a new array, and return it."""

@@ -47,7 +47,7 @@ class EnvSpec:
     reward_clip: float | None = None
     max_steps: int | None = None
     action_scale: tuple[float, ...] | None = None  # the env is given each axis times its number
-    off_road_cost: float | None = None  # of each frame our CarRacing has no wheel on the road
+    missed_tile_cost: float | None = None  # of each tile our CarRacing has driven past
     patience: int | None = None  # an episode is over after this many steps in a row without a positive reward
     render: bool = False  # draw every step, so that render() shows the present
     slot: int | None = None  # the row of a pool this env is made for; None: an env of its own
