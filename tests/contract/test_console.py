@@ -7,7 +7,8 @@ from parcade.console.base import AddressError, Console, button_mask
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom, read_rom
 from parcade.errors import RomError, SaveStateError
-from parcade.game.lantern import BLOCK, Lantern
+from parcade.game.lantern import Lantern
+from parcade.game.lantern_state import BLOCK
 
 GAME = Lantern()
 

@@ -8,7 +8,9 @@ import pytest
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom
 from parcade.errors import SettingsError
-from parcade.game.lantern import BLOCK, GAME_OVER, Lantern, LanternState, door_facts, next_goal, walking_distance
+from parcade.game.lantern import Lantern
+from parcade.game.lantern_state import BLOCK, GAME_OVER, LanternState
+from parcade.game.lantern_way import door_facts, next_goal, walking_distance
 
 GAME = Lantern()
 
