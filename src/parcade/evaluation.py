@@ -187,7 +187,7 @@ def play_episodes(
     recorder = None
     try:
         if policy is not None:
-            _check_fit(policy, rows, spec)
+            _check_fit(policy, rows, env.action_space, spec)
         actor = Actor(policy, deterministic=deterministic, seed=seed) if policy is not None else None
         choose: Chooser = actor or _random_chooser(env.action_space, seed)
         if video:
@@ -239,11 +239,15 @@ def _picture_shape(env: Any, spec: EnvSpec) -> tuple[int, ...]:
     return shape
 
 
-def _check_fit(policy: Policy, rows: dict[str, npt.NDArray[Any]], spec: EnvSpec) -> None:
+def _check_fit(policy: Policy, rows: dict[str, npt.NDArray[Any]], actions: Any, spec: EnvSpec) -> None:
     wanted = {name: shape for name, (shape, _) in policy.leaves.items()}
     got = {name: row.shape for name, row in rows.items()}
     if wanted != got:
         raise ModelFileError(f"the model observes {wanted}, but {spec.label} shows {got}; train one for these settings")
+    if policy.action_space != actions:
+        raise ModelFileError(
+            f"the model acts in {policy.action_space}, but {spec.label} takes {actions}; train one for these settings"
+        )
 
 
 def _random_chooser(space: Any, seed: int) -> Chooser:

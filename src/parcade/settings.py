@@ -25,7 +25,7 @@ def _setting(default: Any, group: str, text: str, **limits: Any) -> Any:
 class TrainSettings(BaseModel):
     """What a training does. Frozen; what follows from it is computed, not stored."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=())
+    model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
     game: str | None = _setting(None, "what", "a built-in title (see `parcade games`), or module:Class of your own")
     env_id: str | None = _setting(None, "what", "a Gymnasium id instead of a game, such as CartPole-v1")
@@ -59,10 +59,13 @@ class TrainSettings(BaseModel):
         None, "observation", "a factor for each action axis of a Gymnasium env, such as 1,1,0.15"
     )
     missed_tile_cost: float | None = _setting(
-        None, "observation", "training takes this off for each tile of the road driven past (fast CarRacing)", gt=0
+        None, "observation", "training takes this off for each tile of the road driven past (fast CarRacing)", ge=0
     )
     patience: int | None = _setting(
-        None, "observation", "training ends an episode after this many steps without a reward (Gymnasium envs)", ge=1
+        None,
+        "observation",
+        "training ends an episode after so many steps without a positive reward (Gymnasium envs)",
+        ge=1,
     )
 
     n_envs: int | None = _setting(None, "parallel", "games at once [16 for each core]", ge=1, le=65536)
@@ -121,20 +124,12 @@ class TrainSettings(BaseModel):
         None, "run", "threads for learning [one for each core with pictures, else 1]", ge=1
     )
 
-    @field_validator("*", mode="before")
-    @classmethod
-    def _whole(cls, value: Any, info: ValidationInfo) -> Any:
-        """Accept 1e6, 250k and 2M in files too: YAML takes them for text."""
-        is_whole = cls.model_fields[str(info.field_name)].annotation in (int, int | None)
-        return whole_number(value) if is_whole and isinstance(value, str) else value
-
     @field_validator("resize", mode="before")
     @classmethod
     def _square(cls, value: Any) -> Any:
         """Accept one number for a square picture."""
-        single = value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
-        if isinstance(single, int) and not isinstance(single, bool):
-            return single, single
+        if isinstance(value, list | tuple) and len(value) == 1:
+            return value[0], value[0]
         return _of_length(value, 2, "height,width")
 
     @field_validator("crop", mode="before")
@@ -150,6 +145,20 @@ class TrainSettings(BaseModel):
             return 1.0 if value else None
         if isinstance(value, list | tuple) and len(value) == 2 and value[0] == -value[1]:
             return value[1]
+        return value
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _whole(cls, value: Any, info: ValidationInfo) -> Any:
+        """Accept 1e6, 250k, 2M and lists such as 84,84 in files too: YAML takes them for text.
+
+        It stands behind the others of its kind, because the last one runs first.
+        """
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if kind in (int, int | None) and isinstance(value, str):
+            return whole_number(value)
+        if "tuple" in str(kind) and isinstance(value, str | int) and not isinstance(value, bool):
+            return [part.strip() for part in str(value).split(",") if part.strip()]
         return value
 
     @field_validator("resize")
@@ -174,6 +183,8 @@ class TrainSettings(BaseModel):
             raise ValueError(f"racing {self.racing!r} is for env_id CarRacing-v3, not for {self.env_id or self.game!r}")
         if self.racing == "official" and _RACING_IDS.get(self.env_id or ""):
             raise ValueError(f"env_id {self.env_id!r} is the fast track; racing 'official' goes with CarRacing-v3")
+        if self.racing == "official" and self.missed_tile_cost:
+            raise ValueError("missed_tile_cost is for the fast track; with racing 'official' set it to 0")
         rows = self.envs * self.n_steps
         if self.batch_size > rows:
             raise ValueError(
@@ -218,6 +229,8 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     merged = {**(title_defaults or {}), **values}
     if merged.get("racing") is None and str(merged.get("env_id")) in _RACING_IDS:
         merged["racing"] = "fast"  # written down, so that a run's config says which one it used
+    if merged.get("n_envs") is None:
+        merged["n_envs"] = 16 * (os.cpu_count() or 1)  # written down, so that another machine repeats the run
     if "batch_size" not in values:
         merged["batch_size"] = _fitting_batch(merged)
     try:

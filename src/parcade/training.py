@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import shutil
 import time
 from collections.abc import Callable
@@ -27,7 +28,7 @@ from parcade.assembly import (
 from parcade.env.make import find_rom, make_game
 from parcade.env.space_json import space_to_json
 from parcade.env.spec import Watch
-from parcade.errors import EnvError, MissingExtraError, SettingsError
+from parcade.errors import EnvError, MissingExtraError, RunError, SettingsError
 from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
@@ -96,8 +97,14 @@ def resume(
     if done is not None:
         return done
     folder = RunFolder.open(run_dir)
+    kept = list_checkpoints(folder.checkpoints)
+    if not kept and folder.summary.exists():  # a run writes its summary last: there was a checkpoint once
+        raise RunError(
+            f"{folder.path} has no checkpoint left to go on from; "
+            f"`parcade train --model {folder.models / 'final_model.zip'}` starts a new run from its weights"
+        )
     with Training(make_settings({**_written_settings(folder), **changes}), folder, on_event, watch) as training:
-        if list_checkpoints(folder.checkpoints):
+        if kept:
             training.take_up(load_newest(folder.checkpoints))
         else:
             training.start_over()
@@ -246,6 +253,7 @@ class Training:
             clip_factor=left if settings.clip_schedule == "linear" else 1.0,
         )
         learned = time.perf_counter()
+        self._check_numbers(losses)
         before, self.env_steps = self.env_steps, self.env_steps + rollout.env_steps
         self.update += 1
         self.seconds += learned - started
@@ -257,6 +265,14 @@ class Training:
         log.info("%s", _fact_line(row))
         if _passed(before, self.env_steps, settings.save_freq):
             self.save()
+
+    def _check_numbers(self, losses: dict[str, float]) -> None:
+        """End a run that can only get worse; its last checkpoint is from before."""
+        if not all(math.isfinite(value) for value in losses.values()):
+            raise RunError(
+                f"the losses after step {self.env_steps:,} are no numbers: the env gave an observation or reward "
+                f"that is none, or learning_rate {self.settings.learning_rate:g} is too high; the last checkpoint stays"
+            )
 
     def _row(self, rollout: Rollout, losses: dict[str, float], learn_s: float) -> dict[str, Any]:
         for episode in rollout.episodes:

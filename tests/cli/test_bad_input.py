@@ -26,6 +26,13 @@ CASES = {
     "missing model": (["eval", "--model", "nowhere.zip"], "no model at nowhere.zip"),
     "no episodes": (["eval", "--random", "--episodes", "0"], "wanted 1 or more"),
     "resume of nothing": (["resume", "nowhere"], "not a run folder"),
+    "backward frames": (["eval", "--random", "--frame-skip", "-4"], "frame_skip is -4"),
+    "negative seed": (["eval", "--random", "--seed", "-4"], "--seed is -4, wanted 0 or more"),
+    "endless rate": (["train", "--learning-rate", "inf"], "learning_rate is inf"),
+    "tiles of the official track": (
+        ["train", "--env-id", "CarRacing-v3", "--official", "--missed-tile-cost", "1"],
+        "missed_tile_cost is for the fast track",
+    ),
     "unknown reward part": (["train", "--reward-weights", "keyy=3"], "did you mean 'key'"),
     "bad pairs": (["train", "--reward-weights", "key"], "not key=value"),
 }

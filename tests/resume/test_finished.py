@@ -50,6 +50,15 @@ def test_more_steps_or_another_evaluation_are_something_to_do(run, capsys):
     assert resume(run, final_eval_episodes=3).evaluation["episodes"] == 3
 
 
+def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(run, capsys):
+    for checkpoint in (Path(run) / "checkpoints").iterdir():
+        checkpoint.unlink()
+    before = contents(run)
+    assert main(["resume", run, "--timesteps", "96"]) == 1
+    assert "has no checkpoint left to go on from" in capsys.readouterr().err
+    assert contents(run) == before
+
+
 def test_an_interrupted_run_is_not_finished(tmp_path):
     events = []
 

@@ -73,6 +73,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("eval needs --model FILE or --random")
     if arguments.model is not None and arguments.random:
         raise UsageError("eval takes --model FILE or --random, not both")
+    if arguments.seed < 0:
+        raise UsageError(f"--seed is {arguments.seed}, wanted 0 or more")
     for file in (arguments.video, arguments.episodes_file):
         if file and not Path(file).parent.is_dir():
             raise UsageError(f"the folder of {file} does not exist")

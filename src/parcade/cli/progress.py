@@ -174,7 +174,10 @@ def summary_text(result: TrainResult, evaluation: Any) -> str:
         seeds = f"{len(evaluation.episodes)} unseen seeds"
         if evaluation.success_rate is not None:
             lines.append(f"  success      {evaluation.success_rate:.2f} on {seeds}")
-        lines.append(f"               return {evaluation.return_mean:.2f} ± {evaluation.return_std:.2f} there")
+        lines.append(
+            f"  evaluated    return {evaluation.return_mean:.2f} ± {evaluation.return_std:.2f} on {seeds} "
+            f"of {evaluation.env}, by the final model"
+        )
     lines += [
         f"  models       {result.run_dir}/models/best_model.zip, final_model.zip",
         f"  report       {result.run_dir}/report.html",

@@ -56,7 +56,7 @@ def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
             reward_clip=spec.reward_clip,
             max_steps=spec.max_steps,
             action_scale=spec.action_scale,
-            missed_tile_cost=spec.missed_tile_cost,
+            missed_tile_cost=spec.missed_tile_cost or None,
             patience=spec.patience,
         )
     return env

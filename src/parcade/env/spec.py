@@ -60,6 +60,11 @@ class EnvSpec:
         if self.observation not in OBSERVATIONS:
             raise SettingsError(f"observation is {self.observation!r}, wanted one of {', '.join(OBSERVATIONS)}")
 
+        for name in ("frame_skip", "frames_stack", "max_steps"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise SettingsError(f"{name} is {value}, wanted 1 or more")
+
     @property
     def label(self) -> str:
         """A short name for messages."""

@@ -8,20 +8,32 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from parcade.errors import SettingsError
+from parcade.errors import EnvError, SettingsError
 from parcade.learn.normalise import RunningMoments
 
 CNNS = ("small", "nature", "impala")
+_SMALLEST = {"small": 20, "nature": 36, "impala": 1}  # pixels a side that leave something after the convolutions
+_CHANNELS = (1, 3, 4)
 
 
 class PixelEncoder(nn.Module):
-    """uint8 (batch, channels, height, width) -> (batch, ``size``); the picture becomes float here and not before."""
+    """uint8 pictures -> (batch, ``size``); they become float here and not before.
+
+    Pictures are (batch, channels, height, width), or with the channels last as Gymnasium's own are.
+    """
 
     def __init__(self, shape: tuple[int, ...], cnn: str) -> None:
         super().__init__()
-        self.convolutions = _convolutions(shape[0], cnn)
+        self._channels_last = shape[2] in _CHANNELS and shape[0] not in _CHANNELS
+        height, width, channels = shape if self._channels_last else (shape[1], shape[2], shape[0])
+        if min(height, width) < _SMALLEST.get(cnn, 1):
+            raise EnvError(
+                f"a picture of {height} x {width} is too small for cnn {cnn!r}, which needs {_SMALLEST[cnn]} x "
+                f"{_SMALLEST[cnn]} or more; cut off or shrink less of it"
+            )
+        self.convolutions = _convolutions(channels, cnn)
         with torch.no_grad():
-            flat = self.convolutions(torch.zeros(1, *shape)).numel()
+            flat = self.convolutions(torch.zeros(1, channels, height, width)).numel()
         self.size = 512 if cnn == "nature" else 256
         self.head = nn.Sequential(nn.Linear(flat, self.size), nn.ReLU())
         self.in_bfloat16 = False  # compute in bfloat16; weights, gradients and what comes out stay float32
@@ -37,6 +49,8 @@ class PixelEncoder(nn.Module):
         """Channels_last is quick on CPUs, and 1/255 is cheaper on the first weights than on all pixels."""
         first, *others = self.convolutions
         assert isinstance(first, nn.Conv2d)
+        if self._channels_last:
+            pixels = pixels.permute(0, 3, 1, 2)
         x = pixels.to(memory_format=torch.channels_last, dtype=torch.float32)
         x = F.conv2d(x, first.weight * (1.0 / 255.0), first.bias, first.stride, first.padding)
         for layer in others:

@@ -25,6 +25,24 @@ def test_pictures_are_scaled_to_one(cnn):
     assert torch.allclose(encoder(pixels), wanted, rtol=1e-4, atol=1e-4)
 
 
+def test_pictures_may_have_their_channels_last():
+    first = Policy({"pixels": ((3, 40, 48), "uint8")}, spaces.Discrete(3), NetSettings())
+    last = Policy({"pixels": ((40, 48, 3), "uint8")}, spaces.Discrete(3), NetSettings())
+    last.load_state_dict(first.state_dict())
+    pixels = torch.randint(0, 256, (5, 3, 40, 48), dtype=torch.uint8)
+    wanted, got = first({"pixels": pixels}), last({"pixels": pixels.permute(0, 2, 3, 1).contiguous()})
+    assert torch.allclose(wanted[0], got[0])
+    assert torch.allclose(wanted[1], got[1])
+
+
+@pytest.mark.parametrize(("cnn", "least"), [("small", 20), ("nature", 36)])
+def test_a_picture_too_small_for_the_network_is_refused(cnn, least):
+    Policy({"pixels": ((1, least, least), "uint8")}, spaces.Discrete(3), NetSettings(cnn=cnn))
+    words = f"a picture of {least} x {least - 1} is too small for cnn '{cnn}', which needs {least} x {least}"
+    with pytest.raises(EnvError, match=words):
+        Policy({"pixels": ((1, least, least - 1), "uint8")}, spaces.Discrete(3), NetSettings(cnn=cnn))
+
+
 @pytest.mark.parametrize("activation", ["tanh", "relu"])
 def test_a_quick_step_gives_the_numbers_of_the_forward_pass(activation):
     policy = Policy(LEAVES, spaces.Discrete(3), NetSettings(activation=activation))

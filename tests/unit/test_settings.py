@@ -1,0 +1,37 @@
+"""What settings accept, and what they write down."""
+
+import os
+
+import pytest
+
+from parcade.env.spec import EnvSpec
+from parcade.errors import SettingsError
+from parcade.settings import make_settings
+
+
+def test_the_number_of_games_is_written_down():
+    assert make_settings({}).model_dump()["n_envs"] == 16 * os.cpu_count()
+    assert make_settings({"n_envs": 3}).n_envs == 3
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("crop", "0,0,12,0", (0, 0, 12, 0)),
+        ("resize", "84, 96", (84, 96)),
+        ("resize", "84", (84, 84)),
+        ("resize", 84, (84, 84)),
+        ("action_scale", "1,1,0.2", (1.0, 1.0, 0.2)),
+        ("imports", "my_package", ("my_package",)),
+        ("hidden", 64, (64,)),
+        ("hidden", [], ()),
+    ],
+)
+def test_lists_may_be_written_with_commas(name, text, value):
+    assert getattr(make_settings({"env_id": "CarRacing-v3", name: text}), name) == value
+
+
+@pytest.mark.parametrize("name", ["frame_skip", "frames_stack", "max_steps"])
+def test_an_env_is_never_made_of_nothing(name):
+    with pytest.raises(SettingsError, match=f"{name} is 0, wanted 1 or more"):
+        EnvSpec(game="lantern", **{name: 0})
