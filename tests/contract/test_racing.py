@@ -21,6 +21,7 @@ from gymnasium.utils.env_checker import check_env
 
 from parcade.env import racing, racing_car
 from parcade.env.racing import FastCarRacing
+from parcade.evaluation import evaluate
 from parcade.tune.bench_racing import bench_racing, car_state, follow_track, measure_fidelity
 
 EPISODE_STEPS = 1000
@@ -263,3 +264,10 @@ def test_the_benchmark_reports_its_figures() -> None:
     assert result["fast_steps_per_s"] > 0
     assert result["over_official"] == pytest.approx(result["fast_steps_per_s"] / result["official_steps_per_s"])
     assert (result["over_envpool"] is None) == (result["envpool_steps_per_s"] is None)
+
+
+def test_the_shipped_model_drives() -> None:
+    model = Path(__file__).parents[2] / "models" / "carracing.zip"
+    drives = evaluate(model, episodes=2, deterministic=True, racing="fast")
+    assert drives.return_mean > 700  # 900 over a hundred tracks; two may be bad ones
+    assert drives.env == "parcade/CarRacing-v3"
