@@ -198,7 +198,7 @@ class TrainSettings(BaseModel):
     @property
     def envs(self) -> int:
         """How many games run at once."""
-        return self.n_envs or 16 * (os.cpu_count() or 1)
+        return self.n_envs or _usual_envs()
 
     @property
     def groups(self) -> int:
@@ -230,7 +230,7 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     if merged.get("racing") is None and str(merged.get("env_id")) in _RACING_IDS:
         merged["racing"] = "fast"  # written down, so that a run's config says which one it used
     if merged.get("n_envs") is None:
-        merged["n_envs"] = 16 * (os.cpu_count() or 1)  # written down, so that another machine repeats the run
+        merged["n_envs"] = _usual_envs()  # written down, so that another machine repeats the run
     if "batch_size" not in values:
         merged["batch_size"] = _fitting_batch(merged)
     try:
@@ -240,6 +240,10 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     if faults:
         raise SettingsError("; ".join(faults))
     return settings
+
+
+def _usual_envs() -> int:
+    return 16 * (os.cpu_count() or 1)
 
 
 def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -252,7 +256,7 @@ def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 def _fitting_batch(values: Mapping[str, Any]) -> int:
     wanted = int(values.get("batch_size", TrainSettings.model_fields["batch_size"].default))
-    n_envs, n_steps = values.get("n_envs") or 16 * (os.cpu_count() or 1), values.get("n_steps") or 128
+    n_envs, n_steps = values["n_envs"], values.get("n_steps") or 128
     if not (isinstance(n_envs, int) and isinstance(n_steps, int)) or n_envs * n_steps < 2:
         return wanted  # told as a fault of its own
     return max(2, min(wanted, n_envs * n_steps // 4))

@@ -307,14 +307,13 @@ def _show_racing(result: dict[str, Any]) -> list[Any]:
             0, f"mean pixel difference {mean:.2f} of 255 over {frames:,} frames; rewards and car states {same}"
         )
     if "resets" in result:
-        grown = [
-            f"{result[f'{env}_mb_before_resets']:.1f} to {result[f'{env}_mb_after_resets']:.1f} MB" for env in _BOTH
-        ]
-        lines.insert(0, f"memory over {result['resets']:,} resets: ours {grown[0]}, Gymnasium's {grown[1]}")
+        ours, theirs = (
+            f"{result[f'{env}_mb_before_resets']:.1f} to {result[f'{env}_mb_after_resets']:.1f} MB"
+            for env in ("fast", "official")
+        )
+        lines.insert(0, f"memory over {result['resets']:,} resets: ours {ours}, Gymnasium's {theirs}")
     return [table, *lines]
 
-
-_BOTH = ("fast", "official")
 
 BENCHES: dict[str, tuple[str, Flags, Bench, Callable[[dict[str, Any]], list[Any]]]] = {
     "env": ("games alone: the pool beside the machine's limit and beside peers", _env_flags, _bench_env, _show_env),
