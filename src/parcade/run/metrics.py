@@ -90,8 +90,9 @@ class Recorder:
             if end is None:
                 path.unlink()
             else:
-                with open(path, "r+b") as file:
-                    file.truncate(end)
+                file = self._open_monitor(int(slot))  # the next state must know its end, rows to come or not
+                file.truncate(end)
+                file.seek(0, 2)
 
     def close(self) -> None:
         """Close all files; twice is fine."""

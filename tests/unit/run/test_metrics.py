@@ -1,0 +1,50 @@
+"""The recorder's files after a resume."""
+
+import pytest
+
+from parcade.run.metrics import Recorder
+
+
+@pytest.fixture
+def open_recorder(tmp_path):
+    made = []
+
+    def make():
+        (tmp_path / "monitor").mkdir(exist_ok=True)
+        recorder = Recorder(tmp_path / "metrics.jsonl", tmp_path / "monitor", tmp_path / "logs", 2, ("success",))
+        made.append(recorder)
+        return recorder
+
+    yield make
+    for recorder in made:
+        recorder.close()
+
+
+def test_a_slot_without_an_episode_since_the_resume_keeps_its_rows(tmp_path, open_recorder):
+    """The run is killed twice; in between only slot 0 ends an episode, and a checkpoint is written."""
+    first = open_recorder()
+    first.episode(0, 1.0, 5, {"success": 1.0}, 10)
+    first.episode(1, 2.0, 6, {"success": 0.0}, 12)
+    checkpoint = first.state()
+    first.episode(1, 9.0, 9, {"success": 0.0}, 20)  # after the checkpoint: to be cut off
+    first.close()
+
+    second = open_recorder()
+    second.load(checkpoint)
+    second.episode(0, 3.0, 7, {"success": 1.0}, 22)
+    checkpoint = second.state()
+    second.close()
+
+    open_recorder().load(checkpoint)
+    head = "return,length,env_steps,success\n"
+    assert (tmp_path / "monitor/env_0.csv").read_text() == head + "1,5,10,1\n3,7,22,1\n"
+    assert (tmp_path / "monitor/env_1.csv").read_text() == head + "2,6,12,0\n"
+
+
+def test_a_slot_whose_first_episode_ended_after_the_checkpoint_starts_anew(tmp_path, open_recorder):
+    first = open_recorder()
+    checkpoint = first.state()
+    first.episode(1, 2.0, 6, {"success": 0.0}, 12)
+    first.close()
+    open_recorder().load(checkpoint)
+    assert not (tmp_path / "monitor/env_1.csv").exists()
