@@ -59,10 +59,22 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _show_warnings() -> None:
     """Let warnings through to the terminal, such as a worker's death; facts go to the run's log file only."""
-    handler = logging.StreamHandler()
+    handler = _ToStderr()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("parcade: %(message)s"))
     logging.getLogger("parcade").handlers = [handler]
+
+
+class _ToStderr(logging.StreamHandler[Any]):
+    """Writes to standard error as it is at that moment: whoever calls ``main`` may have exchanged it since."""
+
+    @property
+    def stream(self) -> Any:
+        return sys.stderr
+
+    @stream.setter
+    def stream(self, _: Any) -> None:
+        pass
 
 
 def _parser(arguments: list[str]) -> Parser:
