@@ -9,17 +9,20 @@ import sys
 import time
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 import toy_envs as toys
 from pool_support import gone, no_leaks, until  # noqa: F401
 from toy_envs import KILL, one
 
-from parcade.api import make_pool
+from parcade.api import as_spec, make_pool
+from parcade.pool.process_pool import ProcessPool
 from parcade.pool.slab import sweep_stale
 
 TRAINER = """
 import os, signal, sys
+import cv2
 import numpy as np
 import toy_envs as toys
 from parcade.api import make_pool
@@ -182,6 +185,20 @@ def test_two_pools_of_forked_workers_close_in_any_order():
     second.send(np.ones(1, int))
     second.recv()
     second.close()
+
+
+def test_forked_workers_start_beside_a_trainer_whose_opencv_has_threads():
+    """OpenCV's threads are not in the copy: waiting for them there never ends."""
+    threads = cv2.getNumThreads()
+    cv2.setNumThreads(2)
+    try:
+        cv2.GaussianBlur(np.zeros((2000, 2000, 3), np.uint8), (9, 9), 0)
+        spec = as_spec(toys.Toy)
+        with ProcessPool(spec, 1, n_workers=1, start_method="fork", start_deadline_s=20, restarts=0) as pool:
+            pool.reset()
+        assert cv2.getNumThreads() == 2
+    finally:
+        cv2.setNumThreads(threads)
 
 
 def test_a_fork_server_that_dies_takes_its_workers_along_and_the_pool_goes_on():

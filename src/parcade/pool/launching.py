@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import cloudpickle
+import cv2
 
 from parcade.env.make import make_game
 from parcade.env.spec import EnvSpec
@@ -137,7 +138,7 @@ class Launcher:
                 name=f"parcade-worker-{seat.orders.worker}",
                 daemon=True,
             )
-            with _interrupts_held(), _main_module_hidden():
+            with _interrupts_held(), _main_module_hidden(), _one_thread_for_opencv(self._start_method):
                 process.start()
         except OSError as error:
             for end in ends:
@@ -203,6 +204,20 @@ def _interrupts_held() -> Iterator[None]:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+@contextlib.contextmanager
+def _one_thread_for_opencv(start_method: str) -> Iterator[None]:
+    """End OpenCV's threads before a fork: they do not live in the copy, which would wait for them for ever."""
+    threads = cv2.getNumThreads()
+    if start_method != "fork" or threads <= 1:
+        yield
+        return
+    cv2.setNumThreads(1)
+    try:
+        yield
+    finally:
+        cv2.setNumThreads(threads)
 
 
 @contextlib.contextmanager
