@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 _PUBLIC = {
     "train": "parcade.training:train",
-    "resume": "parcade.training:resume",
+    "resume": "parcade.resuming:resume",
     "evaluate": "parcade.evaluation:evaluate",
     "make_env": "parcade.api:make_env",
     "make_pool": "parcade.api:make_pool",
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from parcade.evaluation import evaluate as evaluate
     from parcade.pool.adapters import GymnasiumVectorEnv as GymnasiumVectorEnv
     from parcade.pool.adapters import Sb3VecEnv as Sb3VecEnv
-    from parcade.training import resume as resume
+    from parcade.resuming import resume as resume
     from parcade.training import train as train
 
 

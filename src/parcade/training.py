@@ -33,12 +33,12 @@ from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_ep
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.rollout import Rollout
-from parcade.run.checkpoint import Checkpoint, list_checkpoints, load_newest, save_checkpoint
+from parcade.run.checkpoint import Checkpoint, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
 from parcade.run.metrics import Recorder
 from parcade.run.model_file import load_weights, save_model
 from parcade.run.report import write_report
-from parcade.settings import TrainSettings, make_settings
+from parcade.settings import TrainSettings
 from parcade.surroundings import log_file, stop_on_signal, threads_restored
 
 log = logging.getLogger("parcade.train")
@@ -83,59 +83,6 @@ def train(
     with Training(settings, RunFolder.create(settings.log_root, settings.name), on_event, watch) as training:
         training.begin()
         return training.run()
-
-
-def resume(
-    run_dir: str | Path, *, on_event: Watcher | None = None, watch: Watch | None = None, **changes: Any
-) -> TrainResult:
-    """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
-
-    ``changes`` may set what has no influence on the numbers (``n_workers``, ``parallel_start_method``), or a larger
-    ``total_timesteps``. A run with nothing left to do is not touched; its result is returned again.
-    """
-    done = finished(run_dir, **changes)
-    if done is not None:
-        return done
-    folder = RunFolder.open(run_dir)
-    kept = list_checkpoints(folder.checkpoints)
-    if not kept and folder.summary.exists():  # a run writes its summary last: there was a checkpoint once
-        raise RunError(
-            f"{folder.path} has no checkpoint left to go on from; "
-            f"`parcade train --model {folder.models / 'final_model.zip'}` starts a new run from its weights"
-        )
-    with Training(make_settings({**_written_settings(folder), **changes}), folder, on_event, watch) as training:
-        if kept:
-            training.take_up(load_newest(folder.checkpoints))
-        else:
-            training.start_over()
-        return training.run()
-
-
-def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
-    """Return what a run came to if it has nothing left to do with these ``changes``, else None."""
-    folder = RunFolder.open(run_dir)
-    written = _written_settings(folder)
-    settings = make_settings({**written, **changes})
-    try:
-        summary = json.loads(folder.summary.read_text(encoding="utf-8"))
-        result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__})
-    except (OSError, ValueError, KeyError, TypeError):
-        return None  # the summary is the last thing a run writes
-    before = make_settings(written)
-    other_end = (settings.final_eval_episodes, settings.video) != (before.final_eval_episodes, before.video)
-    limit = settings.num_episodes
-    enough = result.env_steps >= settings.total_timesteps or (limit is not None and result.episodes >= limit)
-    if result.interrupted or other_end or not enough:
-        return None
-    return replace(result, run_dir=str(folder.path), model=str(folder.models / "final_model.zip"))
-
-
-def _written_settings(folder: RunFolder) -> dict[str, Any]:
-    try:
-        written: dict[str, Any] = json.loads(folder.config.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise SettingsError(f"{folder.config} cannot be read: {error}") from None
-    return written
 
 
 class Training:

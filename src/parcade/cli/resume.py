@@ -42,7 +42,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Resume; the last line is JSON on request."""
     from parcade.cli.progress import progress
-    from parcade.training import finished, resume
+    from parcade.resuming import finished, resume
 
     changes = given_settings(arguments)
     done = finished(arguments.run_dir, **changes)

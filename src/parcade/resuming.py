@@ -1,0 +1,68 @@
+"""Going on with a run that was stopped, and telling that one has nothing left to do."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from parcade.env.spec import Watch
+from parcade.errors import RunError, SettingsError
+from parcade.run.checkpoint import list_checkpoints, load_newest
+from parcade.run.directory import RunFolder
+from parcade.settings import make_settings
+from parcade.training import Training, TrainResult, Watcher
+
+
+def resume(
+    run_dir: str | Path, *, on_event: Watcher | None = None, watch: Watch | None = None, **changes: Any
+) -> TrainResult:
+    """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
+
+    ``changes`` may set what has no influence on the numbers (``n_workers``, ``parallel_start_method``), or a larger
+    ``total_timesteps``. A run with nothing left to do is not touched; its result is returned again.
+    """
+    done = finished(run_dir, **changes)
+    if done is not None:
+        return done
+    folder = RunFolder.open(run_dir)
+    kept = list_checkpoints(folder.checkpoints)
+    if not kept and folder.summary.exists():  # a run writes its summary last: there was a checkpoint once
+        raise RunError(
+            f"{folder.path} has no checkpoint left to go on from; "
+            f"`parcade train --model {folder.models / 'final_model.zip'}` starts a new run from its weights"
+        )
+    with Training(make_settings({**_written_settings(folder), **changes}), folder, on_event, watch) as training:
+        if kept:
+            training.take_up(load_newest(folder.checkpoints))
+        else:
+            training.start_over()
+        return training.run()
+
+
+def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
+    """Return what a run came to if it has nothing left to do with these ``changes``, else None."""
+    folder = RunFolder.open(run_dir)
+    written = _written_settings(folder)
+    settings = make_settings({**written, **changes})
+    try:
+        summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+        result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__})
+    except (OSError, ValueError, KeyError, TypeError):
+        return None  # the summary is the last thing a run writes
+    before = make_settings(written)
+    other_end = (settings.final_eval_episodes, settings.video) != (before.final_eval_episodes, before.video)
+    limit = settings.num_episodes
+    enough = result.env_steps >= settings.total_timesteps or (limit is not None and result.episodes >= limit)
+    if result.interrupted or other_end or not enough:
+        return None
+    return replace(result, run_dir=str(folder.path), model=str(folder.models / "final_model.zip"))
+
+
+def _written_settings(folder: RunFolder) -> dict[str, Any]:
+    try:
+        written: dict[str, Any] = json.loads(folder.config.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise SettingsError(f"{folder.config} cannot be read: {error}") from None
+    return written
