@@ -161,6 +161,13 @@ class TrainSettings(BaseModel):
             return [part.strip() for part in str(value).split(",") if part.strip()]
         return value
 
+    @field_validator("run_name")
+    @classmethod
+    def _below_log_root(cls, value: str | None) -> str | None:
+        if value is not None and (not value.strip() or value.startswith("/") or ".." in value.split("/")):
+            raise ValueError("must name a folder below log_root")
+        return value
+
     @field_validator("resize")
     @classmethod
     def _positive(cls, value: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -227,6 +234,8 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     if values.get("game") is None and values.get("env_id") is None:
         values["game"] = _DEFAULT_GAME
     merged = {**(title_defaults or {}), **values}
+    if merged.get("env_id") == "CarRacing":
+        merged["env_id"] = "CarRacing-v3"  # an id without its version means the newest one
     if merged.get("racing") is None and str(merged.get("env_id")) in _RACING_IDS:
         merged["racing"] = "fast"  # written down, so that a run's config says which one it used
     if merged.get("n_envs") is None:

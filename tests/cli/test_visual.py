@@ -180,15 +180,18 @@ def test_eval_shows_the_game_itself_and_scales_it(screen):
         assert process.returncode == 130
 
 
-def test_without_a_display_it_says_so_before_anything_starts(tmp_path):
+@pytest.mark.parametrize(
+    ("display", "why"),
+    [({}, "this machine has no display"), ({"DISPLAY": ":4711"}, "the display ':4711' does not answer")],
+)
+@pytest.mark.parametrize("command", [["train", "--visual", *SMALL], ["play", "--game", "lantern"]])
+def test_without_a_display_it_says_so_before_anything_starts(tmp_path, command, display, why):
     pytest.importorskip("pygame", reason="the window needs the extra `view`")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
-    answer = subprocess.run(
-        [*PARCADE, "train", "--visual", *SMALL], cwd=tmp_path, env=environment, capture_output=True, text=True
-    )
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **display}
+    answer = subprocess.run([*PARCADE, *command], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert answer.returncode == 2
     (line,) = [line for line in answer.stderr.splitlines() if line.startswith("parcade: ")]
-    assert "no window can be opened here" in line
+    assert f"no window can be opened here ({why}" in line
     assert "--video" in line
     assert "Traceback" not in answer.stderr
     assert not (tmp_path / "results").exists()

@@ -259,8 +259,9 @@ def test_resets_keep_no_memory() -> None:
 def test_the_benchmark_reports_its_figures() -> None:
     result = bench_racing(seconds=0.5, resets=50)
     assert result["resets"] == 50
-    assert 0 < result["fast_mb_before_resets"] <= result["fast_mb_after_resets"] + 1 < 1000
-    assert 0 < result["official_mb_before_resets"] <= result["official_mb_after_resets"] + 1 < 1000
+    for env in ("fast", "official"):  # the kernel may take pages back meanwhile: less after than before is no fault
+        assert 20 < result[f"{env}_mb_before_resets"] < 1000
+        assert 20 < result[f"{env}_mb_after_resets"] < result[f"{env}_mb_before_resets"] + 20
     assert result["fast_steps_per_s"] > 0
     assert result["over_official"] == pytest.approx(result["fast_steps_per_s"] / result["official_steps_per_s"])
     assert (result["over_envpool"] is None) == (result["envpool_steps_per_s"] is None)

@@ -35,3 +35,15 @@ def test_lists_may_be_written_with_commas(name, text, value):
 def test_an_env_is_never_made_of_nothing(name):
     with pytest.raises(SettingsError, match=f"{name} is 0, wanted 1 or more"):
         EnvSpec(game="lantern", **{name: 0})
+
+
+@pytest.mark.parametrize("name", ["../x", "/tmp/x", "a/../../b", " "])
+def test_a_run_stays_below_log_root(name):
+    with pytest.raises(SettingsError, match="must name a folder below log_root"):
+        make_settings({"run_name": name})
+    assert make_settings({"run_name": "mine/first..try"}).name == "mine/first..try"
+
+
+def test_carracing_without_its_version_is_trained_on_the_fast_track():
+    settings = make_settings({"env_id": "CarRacing"})
+    assert (settings.env_id, settings.racing) == ("CarRacing-v3", "fast")

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from typing import Any
 
 from parcade.cli.flags import add_setting_flags, given_settings, whole_number
 from parcade.errors import MissingExtraError, UserError
+from parcade.view.display import why_no_display
 
 KEYS = {
     "right": ("right",),
@@ -42,6 +44,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Open a window and let the person play at 60 frames a second."""
+    os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")
     try:
         import pygame
     except ImportError:
@@ -59,13 +62,7 @@ def run(arguments: argparse.Namespace) -> int:
         console.load(states[0])
     height, width, _ = console.screen_shape
     size = (width * arguments.scale, height * arguments.scale)
-    try:
-        pygame.display.init()
-        window = pygame.display.set_mode(size)
-    except pygame.error as error:
-        raise UserError(
-            f"no window can be opened here ({error}); play on a machine with a display, or use `parcade eval --video`"
-        ) from None
+    window = _open_window(pygame, size)
     pygame.display.set_caption(f"{game.title} - Parcade")
     print("arrows move, X is A, Z is B, Enter is START, R restarts, Escape leaves", file=sys.stderr, flush=True)
     keys = [tuple(pygame.key.key_code(key) for key in KEYS[name]) for name in console.buttons]
@@ -77,6 +74,18 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"frames": frames}))
     return 0
+
+
+def _open_window(pygame: Any, size: tuple[int, int]) -> Any:
+    why_not = why_no_display(pygame)
+    try:
+        if not why_not:
+            return pygame.display.set_mode(size)
+    except pygame.error as error:
+        why_not = str(error)
+    raise UserError(
+        f"no window can be opened here ({why_not}); play on a machine with a display, or use `parcade eval --video`"
+    )
 
 
 def _loop(

@@ -119,7 +119,10 @@ def _headline(data: dict[str, Any]) -> str:
         track = f"\ntrained on the fast {data['trained_in']}, evaluated on the official {data['evaluated_in']}"
     elif settings.racing:
         track = f"\ntrained and evaluated on the official {data['trained_in']}"
-    steps = f"{settings.total_timesteps:,} steps{again}"
+    wanted, rollout = settings.total_timesteps, settings.rows_per_update
+    whole = -(-wanted // rollout) * rollout
+    rounded = "" if whole == wanted else f" ({wanted:,} wanted, rollouts have {rollout:,})"
+    steps = f"{whole:,} steps{rounded}{again}"
     return f"{what}: {settings.envs} games in {workers}, {steps} -> {folder.path}{track}"
 
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from parcade.env.picture_file import CLOSED, Shown
+from parcade.view.display import why_no_display
 from parcade.view.mosaic import CAPTION, GAP, Mosaic, plan
 from parcade.view.tiles import Gallery, Picture, policys_view
 
@@ -38,7 +39,7 @@ def main() -> int:
         import pygame
     except ImportError:
         return _say("needs pygame; pip install 'parcade[view]'")
-    why_not = _no_display(pygame)
+    why_not = why_no_display(pygame)
     if why_not:
         return _say(f"no window can be opened here ({why_not})")
     window = Window(pygame, arguments.title, arguments.scale, arguments.only_preproc)
@@ -166,20 +167,6 @@ def _content(pictures: list[Picture]) -> tuple[float, float]:
     height = pictures[0].shape[0]
     widths = [picture.shape[1] * height / picture.shape[0] for picture in pictures]
     return sum(widths) + GAP * (len(widths) - 1), float(height)
-
-
-def _no_display(pygame: Any) -> str:
-    """Return why no window can be opened, or an empty text; SDL would draw into nothing and say nothing."""
-    chosen = os.environ.get("SDL_VIDEODRIVER")
-    has_screen = os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    if sys.platform.startswith("linux") and not has_screen and not chosen:
-        return "this machine has no display: neither DISPLAY nor WAYLAND_DISPLAY is set"
-    try:
-        pygame.display.init()
-        pygame.display.get_desktop_sizes()
-    except pygame.error as error:
-        return str(error)
-    return ""
 
 
 def _wait_for_the_end(over: threading.Event) -> None:
