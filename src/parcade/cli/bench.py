@@ -142,13 +142,13 @@ def _bench_train(arguments: argparse.Namespace) -> dict[str, Any]:
 def _show_train(result: dict[str, Any]) -> list[Any]:
     if "to_success" in result:
         return _show_success(result)
-    table = _table(
-        "with learning", "case", "steps/s", "peers", "over the best", "learning of its limit", "of both limits"
-    )
+    heads = ("case", "steps/s", "peers", "over the best", "the limit over it", "of the limit", "learning of its limit")
+    table = _table("with learning", *heads)
     for case in result["cases"]:
         peers = "\n".join(f"{peer['name']} {peer['steps_per_s']:,.0f}" for peer in case["peers"])
-        ratios = (_times(case["over_best_peer"]), f"{case['learn_of_limit']:.2f}", f"{case['of_limit']:.2f}")
-        table.add_row(case["case"], f"{case['steps_per_s']:,.0f}", peers, *ratios)
+        ratios = (_times(case["over_best_peer"]), _times(case["limit_over_best_peer"]))
+        parts = (f"{case['of_limit']:.2f}", f"{case['learn_of_limit']:.2f}")
+        table.add_row(case["case"], f"{case['steps_per_s']:,.0f}", peers, *ratios, *parts)
     return [table, result["machine"]]
 
 

@@ -91,6 +91,7 @@ def _measure_case(case: str, rounds: int, scale: Scale, say: Say) -> dict[str, A
         "limit_env_steps_per_s": statistics.median(rates["limit, env"]),
         "limit_steps_per_s": statistics.median(limits),
         "of_limit": median_ratio(ours, limits),
+        "limit_over_best_peer": median_ratio(limits, rates[best]) if best else None,
     }
 
 

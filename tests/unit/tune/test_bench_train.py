@@ -21,6 +21,8 @@ def test_features_case_measures_everybody():
     assert {peer["name"] for peer in case["peers"]} == {"sb3-subproc", "sb3-dummy"}
     for key in ("steps_per_s", "over_best_peer", "learn_of_limit", "limit_env_steps_per_s", "of_limit"):
         assert case[key] > 0, key
+    best = max(peer["steps_per_s"] for peer in case["peers"])
+    assert case["limit_over_best_peer"] == pytest.approx(case["limit_steps_per_s"] / best)  # one round: no medians
 
 
 def test_nature_env_is_stepped_in_place_by_a_pool():
