@@ -25,6 +25,7 @@ from parcade.game.meadow_state import (
 )
 
 GOALS = ("first_victory", "town", "badge")
+PAID_VICTORIES = 10  # of an episode: whoever is paid for every one fights on the spot and never walks on
 LOW_HP = 0.5  # a nurse is worth reward below this fraction of the party's HP
 _LARGEST_HEIGHT = 30
 _MENU_MODE, _YES_NO = 5, 7  # values of mode and submenu
@@ -118,7 +119,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
                 parts["new_map"] = (after.visited & ~before.visited).bit_count()
             if before.block[PARTY:256] != after.block[PARTY:256]:
                 _party_parts(parts, before, after)
-        if after.won > before.won:
+        if before.won < after.won <= PAID_VICTORIES:
             parts["victory"] = after.won - before.won
         risen = after.flags & ~before.flags
         if risen:

@@ -206,6 +206,15 @@ def test_leaving_the_house_and_choosing_a_monster(player: Player) -> None:
     assert player.features["hp"] == player.features["party_hp"] == player.features["flag_first_monster"] == 1
 
 
+def test_only_the_first_ten_victories_are_paid(traveller: Player) -> None:
+    game, state = traveller.env.game, traveller.state
+    paid = [
+        game.reward(game.begin(state), state._replace(won=won), state._replace(won=won + 1)).get("victory", 0)
+        for won in range(12)
+    ]
+    assert paid == [1] * 10 + [0] * 2
+
+
 def test_the_first_victory_ends_the_episode(player: Player) -> None:
     player.start(2)  # whose first wild monster waits until the hero walks to and fro
     player.meet_wild_monster()
