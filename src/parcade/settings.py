@@ -158,7 +158,7 @@ class TrainSettings(BaseModel):
         if kind in (int, int | None) and isinstance(value, str):
             return whole_number(value)
         if "tuple" in str(kind) and isinstance(value, str | int) and not isinstance(value, bool):
-            return [part.strip() for part in str(value).split(",") if part.strip()]
+            return words(str(value))
         return value
 
     @field_validator("run_name")
@@ -221,6 +221,15 @@ class TrainSettings(BaseModel):
     def rows_per_update(self) -> int:
         """Env steps of one rollout."""
         return self.envs * self.n_steps
+
+
+def words(text: str) -> tuple[str, ...]:
+    """Return the parts of a list with commas.
+
+    >>> words("84, 84")
+    ('84', '84')
+    """
+    return tuple(part for part in map(str.strip, text.split(",")) if part)
 
 
 def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | None = None) -> TrainSettings:

@@ -23,7 +23,8 @@ from pathlib import Path
 from typing import Any
 
 from parcade.cli.bench_learn import bench_learn, learn_flags, show_learn
-from parcade.cli.flags import UsageError, whole_number, words
+from parcade.cli.flags import UsageError, whole_number
+from parcade.settings import words
 
 Flags = Callable[[argparse.ArgumentParser], None]
 Bench = Callable[[argparse.Namespace], dict[str, Any]]
@@ -344,7 +345,7 @@ def _table(title: str, *columns: str) -> Any:
 
 
 def _counts(text: str) -> tuple[int, ...]:
-    numbers = tuple(whole_number(part) for part in text.split(",") if part)
+    numbers = tuple(whole_number(part) for part in words(text))
     if not numbers or min(numbers) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0")
     return numbers

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from parcade.cli.flags import whole_number, words
+from parcade.cli.flags import whole_number
+from parcade.settings import words
 
 
 def learn_flags(parser: argparse.ArgumentParser) -> None:

@@ -140,7 +140,7 @@ def _options(annotation: Any) -> dict[str, Any]:
         return {"type": _pairs, "metavar": "K=V,…"}
     if origin is tuple:
         numbers = get_args(kind)[0] is int
-        return {"type": _numbers if numbers else words, "metavar": "N,N" if numbers else "NAME,…"}
+        return {"type": _numbers if numbers else settings.words, "metavar": "N,N" if numbers else "NAME,…"}
     return {"metavar": "TEXT"}
 
 
@@ -148,11 +148,6 @@ def _without_none(annotation: Any) -> Any:
     if get_origin(annotation) in (Union, types.UnionType):
         return next(part for part in get_args(annotation) if part is not type(None))
     return annotation
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Return the parts of a list with commas."""
-    return tuple(part for part in text.split(",") if part)
 
 
 def whole_number(text: str) -> int:
@@ -164,9 +159,7 @@ def whole_number(text: str) -> int:
 
 
 def _numbers(text: str) -> tuple[int, ...]:
-    parts = [part for part in text.replace("x", ",").split(",") if part]
-    numbers = tuple(whole_number(part) for part in parts)
-    return numbers
+    return tuple(whole_number(part) for part in settings.words(text.replace("x", ",")))
 
 
 def _pairs(text: str) -> dict[str, Any]:
