@@ -116,7 +116,7 @@ def test_config_prints_the_merged_settings(capsys):
     Path("mine.yaml").write_text("game: lantern\nseed: 7\nn_steps: 64\n")
     assert main(["config", "--config", "mine.yaml", "--n-steps", "32", "--json"]) == 0
     merged = last_json(capsys)
-    assert (merged["seed"], merged["n_steps"], merged["n_envs"]) == (7, 32, 32)  # file, flag, title
+    assert (merged["seed"], merged["n_steps"], merged["n_envs"]) == (7, 32, 16)  # file, flag, title
     assert set(merged) == set(TrainSettings.model_fields)
 
 

@@ -57,7 +57,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         "step": -0.004,
     }
     max_steps = 600
-    training = {"n_envs": 32, "n_steps": 128, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 300_000}
+    training = {"n_envs": 16, "n_steps": 64, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 150_000}
     feature_names = (
         *("x", "y", "x_in_cell", "y_in_cell", "down", "up", "left", "right", "hearts", "invulnerable", "sword", "key"),
         *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in _DOOR_FACTS),
