@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from parcade.cli.flags import GROUPS
+from parcade.cli.flags import GROUPS, choices
 from parcade.settings import ALIASES, TrainSettings
 
 HEAD = """# Settings
@@ -35,7 +35,9 @@ def text() -> str:
         parts.append(f"\n## {title[0].upper()}{title[1:]}\n\n| setting | default | meaning |\n|---|---|---|")
         for name, field in TrainSettings.model_fields.items():
             if field.json_schema_extra["group"] == group:
-                parts.append(f"| `{name}` | {default_of(field)} | {field.description} |")
+                allowed = ", ".join(f"`{choice}`" for choice in choices(field.annotation))
+                meaning = f"{field.description} ({allowed})" if allowed else field.description
+                parts.append(f"| `{name}` | {default_of(field)} | {meaning} |")
     return "\n".join(parts) + "\n"
 
 

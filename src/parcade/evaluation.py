@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -90,7 +90,10 @@ class Evaluation:
             "video": self.video,
         }
         if with_episodes:
-            result["episode_list"] = [asdict(episode) for episode in self.episodes]
+            result["episode_list"] = [
+                {"seed": e.seed, "return": e.total_reward, "length": e.length, "metrics": e.metrics}
+                for e in self.episodes
+            ]
         return result
 
 

@@ -96,6 +96,7 @@ def test_eval_of_a_model(trained, capsys):
     first = last_json(capsys)
     assert {"return_mean", "return_std", "length_mean", "success_rate", "episodes"} <= set(first)
     assert first["episodes"] == len(first["episode_list"]) == 3
+    assert set(first["episode_list"][0]) == {"seed", "return", "length", "metrics"}
     assert main(["eval", "--model", model, "--episodes", "3", "--json", "--list"]) == 0
     assert last_json(capsys)["episode_list"] == first["episode_list"]
 

@@ -125,11 +125,17 @@ def _show(value: Any) -> str:
     )
 
 
+def choices(annotation: Any) -> list[str]:
+    """Return the values a setting may have, if they can be counted."""
+    kind = _without_none(annotation)
+    return list(get_args(kind)) if get_origin(kind) is Literal else []
+
+
 def _options(annotation: Any) -> dict[str, Any]:
     kind = _without_none(annotation)
     origin = get_origin(kind)
     if origin is Literal:
-        return {"choices": list(get_args(kind))}
+        return {"choices": choices(annotation)}
     if kind is bool:
         return {"action": argparse.BooleanOptionalAction}
     if kind is int:
