@@ -26,7 +26,7 @@ def main(run: str, out: str, names: list[str]) -> None:
     axes.set(xlabel="env steps", ylabel="share of the last 100 episodes", ylim=(-0.03, 1.03), xlim=(0, None))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g} M" if value else "0")
     axes.grid(alpha=0.3)
-    axes.legend(loc="center right")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=len(names), frameon=False)
     figure.tight_layout()
     figure.savefig(out)
 
