@@ -28,7 +28,7 @@ from parcade.assembly import (
 from parcade.env.make import find_rom, make_game
 from parcade.env.space_json import space_to_json
 from parcade.env.spec import Watch
-from parcade.errors import EnvError, MissingExtraError, RunError, SettingsError
+from parcade.errors import EnvError, MissingExtraError, RunError, SettingsError, UserError
 from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
@@ -81,7 +81,11 @@ def train(
     elif given:
         raise SettingsError("train takes a TrainSettings or single settings, not both")
     with Training(settings, RunFolder.create(settings.log_root, settings.name), on_event, watch) as training:
-        training.begin()
+        try:
+            training.begin()
+        except UserError:
+            training.leave_no_folder()
+            raise
         return training.run()
 
 
@@ -104,14 +108,18 @@ class Training:
         except BaseException:
             self._stack.close()
             if not self.folder.metrics.exists() or not self.folder.metrics.stat().st_size:
-                shutil.rmtree(self.folder.path, ignore_errors=True)  # nothing was trained: leave no empty run
-                with suppress(OSError):
-                    self.folder.path.parent.rmdir()
+                self.leave_no_folder()
             raise
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+
+    def leave_no_folder(self) -> None:
+        """Remove the folder of a run in which nothing was trained."""
+        shutil.rmtree(self.folder.path, ignore_errors=True)
+        with suppress(OSError):
+            self.folder.path.parent.rmdir()
 
     def _open(self) -> None:
         settings = self.settings

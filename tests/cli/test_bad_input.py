@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -97,6 +98,14 @@ def test_a_wrong_rom_names_what_came_and_what_was_wanted(tmp_path, capsys):
 def test_a_refused_run_leaves_no_folder(tmp_path):
     assert main(["train", "--env-id", "NoSuchEnv-v0"]) == 2
     assert not list((tmp_path / "results").glob("*")) if (tmp_path / "results").exists() else True
+
+
+def test_a_model_of_another_game_is_refused_and_leaves_no_folder(tmp_path, capsys):
+    model = Path(__file__).parents[2] / "models" / "carracing.zip"
+    flags = ["--game", "lantern", "--n-envs", "2", "--model", str(model), "--log-root", str(tmp_path / "runs")]
+    assert main(["train", *flags]) == 2
+    assert "does not fit the network" in capsys.readouterr().err
+    assert list((tmp_path / "runs").rglob("*")) == []
 
 
 def test_errors_as_json(capsys):
