@@ -35,6 +35,8 @@ def _in_a_folder_of_bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     Path("empty.state").write_bytes(b"")
     state = _state_of("meadow.gba")
     Path("cut.state").write_bytes(state[:5000])
+    Path("emerald.sav").write_bytes(bytes(128 << 10))
+    Path("large.noise").write_bytes(bytes(range(1, 256)) * 4000)
     Path("noise.state").write_bytes(b"\xa5" * len(state))
     Path("picture.png").write_bytes(_png())
     Path("cut.png").write_bytes(_png()[:40])
@@ -78,6 +80,12 @@ CASES = {
     "an empty folder": ([*MEADOW, "--state", "empty"], r"folder empty holds no save state"),
     "a cut state": ([*MEADOW, "--state", "cut.state"], r"cut\.state: the save state has 5000 bytes"),
     "noise for a state": ([*MEADOW, "--state", "noise.state"], r"noise\.state: mGBA refuses"),
+    "a cartridge's save": ([*MEADOW, "--state", "emerald.sav"], r"131072 bytes.* looks like a cartridge's save file"),
+    "a ROM for a state": ([*MEADOW, "--state", "large.noise"], r"large\.noise: this is no mGBA save state"),
+    "a misspelt option": (
+        [*MEADOW, "--game-options", "gaol=town"],
+        r"no option 'gaol' \(did you mean 'goal'\?\); it has goal",
+    ),
     "a plain picture": ([*MEADOW, "--state", "picture.png"], r"picture\.png: .*only a picture"),
     "a damaged picture": ([*MEADOW, "--state", "cut.png"], r"cut\.png: the PNG save state is damaged"),
     "a state of another game": ([*MEADOW, "--state", "foreign.state"], r"foreign\.state: .*of another game"),

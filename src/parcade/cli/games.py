@@ -6,6 +6,7 @@ import argparse
 import json
 
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 
@@ -41,7 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
         console = {"gb": "Game Boy", "gba": "Game Boy Advance", "genesis": "Mega Drive"}.get(title.system, title.system)
         rom = "inside the package" if title.builtin_rom else "your own, with --rom"
         if title.retro_rom:
-            rom = "in stable-retro (parcade[retro])"
+            rom = escape("in stable-retro (parcade[retro])")
         table.add_row(title.name, title.title, console, rom)
     Console(highlight=False).print(table)
     print("\nTrain one with `parcade train --game NAME`; any Gymnasium env with `--env-id ID`.")

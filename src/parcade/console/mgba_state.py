@@ -9,6 +9,8 @@ from parcade.errors import SaveStateError
 
 SAVE_MEMORY = 2  # mGBA's tag of the block that holds the cartridge's save memory
 _HEADER = struct.Struct("<IiQ")  # tag, size, offset from the start of the file; a zero tag ends the list
+_CARTRIDGE_SAVES = (512, 8 << 10, 32 << 10, 64 << 10, 128 << 10)  # EEPROM, SRAM and flash
+_LARGEST_TAG = 0xFFFF  # mGBA's own are 1 to 4 and 0x101 to 0x104
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -25,7 +27,10 @@ def unpack(save_state: bytes, raw_size: int) -> tuple[memoryview, bytes]:
     else:
         raw, blocks = save_state, _blocks(save_state, raw_size)
     if len(raw) < raw_size:
-        raise SaveStateError(f"the save state has {len(raw)} bytes, an mGBA state of this console has {raw_size}")
+        what = f"the save state has {len(raw)} bytes, an mGBA state of this console has {raw_size}"
+        if len(raw) in _CARTRIDGE_SAVES:
+            what += "; this looks like a cartridge's save file: load it in mGBA and save a state there"
+        raise SaveStateError(what)
     return memoryview(raw)[:raw_size], blocks.get(SAVE_MEMORY, b"")
 
 
@@ -37,6 +42,8 @@ def _blocks(save_state: bytes, at: int) -> dict[int, bytes]:
         tag, size, offset = _HEADER.unpack_from(save_state, at)
         if tag == 0:
             break
+        if tag > _LARGEST_TAG:
+            raise SaveStateError(f"this is no mGBA save state ({len(save_state)} bytes, no list of blocks at {at})")
         if size < 0 or offset + size > len(save_state):
             raise SaveStateError(
                 f"the save state ({len(save_state)} bytes) is cut short: block {tag} wants {size} bytes at {offset}"

@@ -72,5 +72,5 @@ def expect_sha1(rom: Rom, known: dict[str, str], title: str) -> str:
     revision = known.get(rom.sha1)
     if revision is None:
         wanted = " or ".join(f"{sha1} ({name})" for sha1, name in known.items())
-        raise RomError(f"{title}: {rom.name} has SHA-1 {rom.sha1}, expected {wanted}; see docs/games.md")
+        raise RomError(f"{title}: {rom.name} has SHA-1 {rom.sha1}, expected {wanted}; others have other addresses")
     return revision

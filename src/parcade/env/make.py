@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import inspect
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +83,17 @@ def make_game(spec: EnvSpec) -> Game[Any, Any]:
     try:
         return type(game)(**spec.game_options)
     except TypeError:
-        raise SettingsError(f"{game.name} does not take the options {dict(spec.game_options)}") from None
+        raise SettingsError(_unknown_option(game, spec.game_options)) from None
+
+
+def _unknown_option(game: Game[Any, Any], given: Mapping[str, Any]) -> str:
+    known = list(inspect.signature(type(game)).parameters)
+    if not known:
+        return f"{game.name} has no options, got {', '.join(given)}"
+    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in given if name not in known]
+    if not wrong:
+        return f"{game.name} does not take {', '.join(f'{name}={value}' for name, value in given.items())}"
+    return f"{game.name} has no option {', '.join(wrong)}; it has {', '.join(known)}"
 
 
 def find_rom(spec: EnvSpec, game: Game[Any, Any]) -> Rom:
