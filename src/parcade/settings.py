@@ -249,6 +249,8 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
         merged["racing"] = "fast"  # written down, so that a run's config says which one it used
     if merged.get("n_envs") is None:
         merged["n_envs"] = _usual_envs()  # written down, so that another machine repeats the run
+    if "n_steps" not in values and title_defaults:
+        merged["n_steps"] = _fitting_steps(merged["n_envs"], title_defaults)
     if "batch_size" not in values:
         merged["batch_size"] = _fitting_batch(merged)
     try:
@@ -270,6 +272,15 @@ def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     known = {key: value for key, value in given.items() if ALIASES.get(key, key) in fields}
     faults = [f"unknown key {key!r}{did_you_mean(str(key), fields)}" for key in given if key not in known]
     return known, faults
+
+
+def _fitting_steps(n_envs: Any, title: Mapping[str, Any]) -> int:
+    """Return the title's steps per update; more with fewer games than it recommends: an update keeps its size."""
+    usual = int(TrainSettings.model_fields["n_steps"].default)
+    games, steps = title.get("n_envs"), int(title.get("n_steps", usual))
+    if games is None or not isinstance(n_envs, int) or n_envs < 1:
+        return steps
+    return max(steps, min(usual, int(games) * steps // n_envs))
 
 
 def _fitting_batch(values: Mapping[str, Any]) -> int:

@@ -47,3 +47,10 @@ def test_a_run_stays_below_log_root(name):
 def test_carracing_without_its_version_is_trained_on_the_fast_track():
     settings = make_settings({"env_id": "CarRacing"})
     assert (settings.env_id, settings.racing) == ("CarRacing-v3", "fast")
+
+
+@pytest.mark.parametrize(("n_envs", "n_steps"), [(2, 128), (12, 85), (16, 64), (64, 64)])
+def test_with_fewer_games_than_the_title_recommends_a_rollout_is_longer(n_envs, n_steps):
+    title = {"n_envs": 16, "n_steps": 64}
+    assert make_settings({"n_envs": n_envs}, title).n_steps == n_steps
+    assert make_settings({"n_envs": n_envs, "n_steps": 7}, title).n_steps == 7
