@@ -145,7 +145,7 @@ def test_render_shows_the_present():
         ({"game": "pokemon-red"}, RomError, "needs your own ROM"),
         ({"game": "lantern", "rom": "missing.gb"}, RomError, "no ROM at missing.gb"),
         ({"game": "lantern", "state": "missing.state"}, SaveStateError, "no save state"),
-        ({"game": "lantern", "game_options": {"floor": 1}}, SettingsError, "does not take"),
+        ({"game": "lantern", "game_options": {"floor": 1}}, SettingsError, "did you mean 'floors'"),
         ({"game": "lantern", "observation": "smell"}, SettingsError, "features, pixels, both"),
         ({"env_id": "CartPole-v1", "grayscale": True}, EnvError, "picture"),
         ({}, SettingsError, "one of game"),
