@@ -85,7 +85,7 @@ class TrainSettings(BaseModel):
     num_episodes: int | None = _setting(None, "ppo", "stop after this many episodes, if that comes first", ge=1)
     learning_rate: float = _setting(1e-3, "ppo", "Adam's step size", gt=0)
     lr_schedule: Literal["constant", "linear"] = _setting("linear", "ppo", "linear falls to zero at the end")
-    n_steps: int = _setting(128, "ppo", "steps per game and update", ge=1)
+    n_steps: int = _setting(128, "ppo", "steps per game and update; a title's number grows where fewer games run", ge=1)
     batch_size: int = _setting(1024, "ppo", "rows per gradient step", ge=2)
     n_epochs: int = _setting(4, "ppo", "passes over each rollout", ge=1)
     gamma: float = _setting(0.99, "ppo", "discount", ge=0, le=1)

@@ -127,15 +127,15 @@ def _show(value: Any) -> str:
 
 def choices(annotation: Any) -> list[str]:
     """Return the values a setting may have, if they can be counted."""
-    kind = _without_none(annotation)
-    return list(get_args(kind)) if get_origin(kind) is Literal else []
+    found: list[str] = _options(annotation).get("choices", [])
+    return found
 
 
 def _options(annotation: Any) -> dict[str, Any]:
     kind = _without_none(annotation)
     origin = get_origin(kind)
     if origin is Literal:
-        return {"choices": choices(annotation)}
+        return {"choices": list(get_args(kind))}
     if kind is bool:
         return {"action": argparse.BooleanOptionalAction}
     if kind is int:
