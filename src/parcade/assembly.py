@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import torch
 
+from parcade.cores import usable_cores
 from parcade.env.make import make_game
 from parcade.env.register import RACING
 from parcade.env.sharing import workers_for
@@ -73,7 +73,7 @@ def policy_of(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy
 def learning_threads(policy: Policy) -> int:
     """Return all cores for pictures; a small network on vectors only waits for a second thread."""
     has_pictures = any(len(shape) == 3 and dtype == "uint8" for shape, dtype in policy.leaves.values())
-    return (os.cpu_count() or 1) if has_pictures else 1
+    return usable_cores() if has_pictures else 1
 
 
 def _device(wanted: str) -> torch.device:

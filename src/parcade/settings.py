@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
+from parcade.cores import usable_cores
 from parcade.errors import SettingsError, did_you_mean
 
 ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
 _DEFAULT_GAME = "lantern"
 _RACING_IDS = {"CarRacing-v3": None, "parcade/CarRacing-v3": "fast"}  # the second names its track itself
+_FOR_GAMES = ("rom", "state", "console", "game_options", "reward_weights", "observation")
 EnvChoice = Literal["features", "pixels", "both"]
 
 
@@ -192,6 +193,10 @@ class TrainSettings(BaseModel):
             raise ValueError(f"env_id {self.env_id!r} is the fast track; racing 'official' goes with CarRacing-v3")
         if self.racing == "official" and self.missed_tile_cost:
             raise ValueError("missed_tile_cost is for the fast track; with racing 'official' set it to 0")
+        misplaced = [name for name in _FOR_GAMES if getattr(self, name) != type(self).model_fields[name].default]
+        if self.env_id is not None and misplaced:
+            verb = "are" if len(misplaced) > 1 else "is"
+            raise ValueError(f"{' and '.join(misplaced)} {verb} for games, not for the Gymnasium env {self.env_id}")
         rows = self.envs * self.n_steps
         if self.batch_size > rows:
             raise ValueError(
@@ -263,7 +268,7 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
 
 
 def _usual_envs() -> int:
-    return 16 * (os.cpu_count() or 1)
+    return 16 * usable_cores()
 
 
 def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

@@ -42,7 +42,7 @@ from parcade.settings import TrainSettings
 from parcade.surroundings import log_file, stop_on_signal, threads_restored
 
 log = logging.getLogger("parcade.train")
-Watcher = Callable[[str, dict[str, Any]], None]  # told what happens: started, update, evaluation, finished
+Watcher = Callable[[str, dict[str, Any]], None]  # told what happens: opening, started, update, evaluation, finished
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,7 @@ class Training:
             write_json(self.folder.manifest, {**manifest(settings.model_dump(), rom), **envs})
             write_json(self.folder.config, settings.model_dump(mode="json"))  # last: with it the run can be resumed
         self._stack.enter_context(log_file(self.folder.logs / "train.log"))
+        self._tell("opening", {"settings": settings})
         self.pool = pool_of(self.spec, settings)
         self._stack.callback(self.pool.close)
         self.policy = policy_of(settings, self.pool)

@@ -14,11 +14,12 @@ RULES = {
     "console": ({"errors", "console"}, {"gymnasium", "torch"}),
     "game": ({"errors", "console", "game"}, {"gymnasium", "torch", "pyboy", "mgba"}),
     "env": ({"errors", "console", "game", "env"}, {"torch", "multiprocessing", "pyboy", "mgba"}),
-    "pool": ({"errors", "env", "pool"}, {"torch", "pyboy", "mgba"}),
+    "cores": (set(), {"numpy", "torch", "gymnasium"}),
+    "pool": ({"errors", "cores", "env", "pool"}, {"torch", "pyboy", "mgba"}),
     "learn": ({"errors", "pool", "learn"}, {"logging", "pathlib", "multiprocessing"}),
     "run": ({"errors", "run"}, {"gymnasium", "multiprocessing", "pyboy", "mgba"}),
     "view": ({"errors", "run", "pool", "env", "view"}, {"torch", "pyboy", "mgba"}),
-    "settings": ({"errors"}, {"torch", "gymnasium"}),
+    "settings": ({"errors", "cores"}, {"torch", "gymnasium"}),
 }
 ONLY_IN = {
     "pyboy": {"console/gameboy.py"},

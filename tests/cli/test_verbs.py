@@ -101,6 +101,15 @@ def test_eval_of_a_model(trained, capsys):
     assert last_json(capsys)["episode_list"] == first["episode_list"]
 
 
+def test_eval_of_a_model_in_a_game_with_other_options(trained, capsys):
+    folder, result, _ = trained
+    model = str(folder / result["model"])
+    assert main(["eval", "--model", model, "--episodes", "1", "--reward-weights", "step=-1000", "--json"]) == 0
+    assert last_json(capsys)["return_mean"] < -1000
+    assert main(["eval", "--model", model, "--episodes", "1", "--game-options", "flors=2"]) == 2
+    assert "flors" in capsys.readouterr().err
+
+
 def test_eval_writes_a_video(trained, capsys):
     folder, result, _ = trained
     assert main(["eval", "--model", str(folder / result["model"]), "--episodes", "1", "--video", "out.mp4"]) == 0
@@ -204,7 +213,7 @@ def test_games_and_doctor(capsys):
     assert "links-awakening" in capsys.readouterr().out
     assert main(["doctor", "--json"]) == 0
     found = {finding["what"]: finding["state"] for finding in last_json(capsys)["findings"]}
-    assert found["lantern"] == found["torch"] == "ok"
+    assert found["lantern"] == found["meadow"] == found["torch"] == "ok"
     assert {"cores", "memory", "open files", "racing"} <= set(found)
 
 

@@ -16,6 +16,8 @@ from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
+from parcade.cores import usable_cores
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
@@ -49,7 +51,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def examine() -> list[Finding]:
     """Return all findings."""
-    return [*_packages(), *_machine(), _emulation()]
+    return [*_packages(), *_machine(), _emulation("lantern", "bad"), _emulation("meadow", "missing")]
 
 
 def _packages() -> list[Finding]:
@@ -93,7 +95,7 @@ def _package(name: str, module: str, otherwise: str, advice: str) -> Finding:
 
 
 def _machine() -> list[Finding]:
-    findings = [Finding("cores", "ok", str(os.cpu_count()))]
+    findings = [Finding("cores", "ok", _cores())]
     findings += [Finding("memory", "ok", text) for text in _memory()]
     if sys.platform != "win32":
         import resource
@@ -112,6 +114,11 @@ def _machine() -> list[Finding]:
     return findings
 
 
+def _cores() -> str:
+    usable, there = usable_cores(), os.cpu_count()
+    return str(there) if usable == there else f"{usable} of {there} may be used"
+
+
 def _memory() -> list[str]:
     try:
         lines = dict(line.split(":", 1) for line in Path("/proc/meminfo").read_text().splitlines())
@@ -121,16 +128,17 @@ def _memory() -> list[str]:
     return [f"{free:,} MiB free of {total:,}"]
 
 
-def _emulation() -> Finding:
-    """Play a few steps of the built-in game: the one test that says that all of it works."""
+def _emulation(game: str, otherwise: str) -> Finding:
+    """Play a few steps of a built-in game: the one test that says that all of its console works."""
+    system = {"lantern": "Game Boy", "meadow": "Game Boy Advance"}[game]
     try:
         from parcade.api import make_env
 
-        env = make_env("lantern")
+        env = make_env(game)
         env.reset(seed=1)
         for _ in range(10):
             env.step(1)
         env.close()
     except Exception as error:
-        return Finding("lantern", "bad", f"the built-in game does not run: {error}")
-    return Finding("lantern", "ok", "the built-in game runs")
+        return Finding(game, otherwise, f"the built-in {system} game does not run: {error}")
+    return Finding(game, "ok", f"the built-in {system} game runs")

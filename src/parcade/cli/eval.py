@@ -31,7 +31,7 @@ from parcade.cli.flags import (
 
 ENV_SETTINGS = {
     *("game", "env_id", "rom", "state", "console", "imports", "env_kwargs", "max_steps", "frame_skip", "observation"),
-    "racing",
+    *("game_options", "reward_weights", "racing"),
 }
 LINE_EVERY_S = 5.0
 

@@ -145,8 +145,9 @@ def _options(annotation: Any) -> dict[str, Any]:
     if origin is dict:
         return {"type": _pairs, "metavar": "K=V,…"}
     if origin is tuple:
-        numbers = get_args(kind)[0] is int
-        return {"type": _numbers if numbers else settings.words, "metavar": "N,N" if numbers else "NAME,…"}
+        part = get_args(kind)[0]
+        metavar = {int: "N,N", float: "X,…"}.get(part, "NAME,…")
+        return {"type": _numbers if part is int else settings.words, "metavar": metavar}
     return {"metavar": "TEXT"}
 
 

@@ -40,7 +40,10 @@ class _PlainWatcher:
         self._next = 0.0
 
     def __call__(self, what: str, data: dict[str, Any]) -> None:
-        if what == "started":
+        if what == "opening":
+            settings = data["settings"]
+            _say(f"starting {_counted(settings.envs, 'game')} of {settings.game or settings.env_id} …")
+        elif what == "started":
             _say(_headline(data))
         elif what == "update" and time.monotonic() >= self._next:
             self._next = time.monotonic() + PLAIN_EVERY_S
@@ -112,7 +115,7 @@ class _LiveWatcher:
 def _headline(data: dict[str, Any]) -> str:
     settings, folder = data["settings"], data["folder"]
     what = settings.game or settings.env_id
-    workers = f"{data['n_workers']} workers" if data["n_workers"] else "this process"
+    workers = _counted(data["n_workers"], "worker") if data["n_workers"] else "this process"
     again = f", from step {data['env_steps']:,}" if data["env_steps"] else ""
     track = ""
     if data["trained_in"] != data["evaluated_in"]:
@@ -123,7 +126,11 @@ def _headline(data: dict[str, Any]) -> str:
     whole = -(-wanted // rollout) * rollout
     rounded = "" if whole == wanted else f" ({wanted:,} wanted, rollouts have {rollout:,})"
     steps = f"{whole:,} steps{rounded}{again}"
-    return f"{what}: {settings.envs} games in {workers}, {steps} -> {folder.path}{track}"
+    return f"{what}: {_counted(settings.envs, 'game')} in {workers}, {steps} -> {folder.path}{track}"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
+from parcade.cores import usable_cores
 from parcade.env.make import check_spec
 from parcade.env.spec import EnvSpec
 from parcade.errors import ParcadeError, PoolError, SettingsError
@@ -62,7 +63,7 @@ class ProcessPool:
             raise SettingsError(f"start method {method!r} is not known; use {', '.join(START_METHODS)}")
         check_spec(spec)
         self.spec, self.n_envs, self.n_groups, self.seed = spec, n_envs, n_groups, seed
-        self.n_workers = min(n_workers or _cores(), n_envs)
+        self.n_workers = min(n_workers or usable_cores(), n_envs)
         allow_files(self.n_workers)
         orders = [
             WorkerOrders(w, slots, n_groups, spec, seed, os.getpid(), memory_limit_mb, cpu)
@@ -339,10 +340,6 @@ def share_slots(n_envs: int, n_workers: int) -> list[range]:
     small, extra = divmod(n_envs, n_workers)
     starts = [worker * small + min(worker, extra) for worker in range(n_workers + 1)]
     return [range(a, b) for a, b in pairwise(starts)]
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _processors(n_workers: int, pin: bool | None) -> list[int | None]:
