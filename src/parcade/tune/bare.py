@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from parcade.cores import usable_cores
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows
@@ -69,7 +69,7 @@ class BareProcesses:
         self._processes: list[Any] = []
         context = multiprocessing.get_context("spawn")
         try:
-            for number in range(n_processes or os.cpu_count() or 1):
+            for number in range(n_processes or usable_cores()):
                 ours, theirs = context.Pipe()
                 turned = episodes[number % len(episodes) :] + episodes[: number % len(episodes)]
                 process = context.Process(target=_serve, args=(spec, turned, n_consoles, theirs), daemon=True)

@@ -5,13 +5,13 @@ Light games halt the CPU for most of a frame and run an order of magnitude faste
 
 from __future__ import annotations
 
-import os
 import statistics
 import struct
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
 from parcade.console.base import Memory
+from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.game.base import Action, Features, Game, write_features
@@ -84,7 +84,7 @@ def bench_busy(*, seconds: float = 3.0, rounds: int = 5, n_envs: int = 16, say: 
     if seconds <= 0 or rounds < 1 or n_envs < 1:
         raise SettingsError("seconds, rounds and n_envs must be above 0")
     spec = EnvSpec(game=BUSY, observation="pixels")
-    n_cores = os.cpu_count() or 1
+    n_cores = usable_cores()
     say("recording an episode")
     episodes: list[RecordedEpisode] = record_episodes(spec, 1, max_steps=_RECORDED_STEPS)
     with ExitStack() as stack:

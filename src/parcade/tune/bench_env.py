@@ -5,7 +5,6 @@ All contestants are open at once and take turns; whoever waits, sleeps. A step i
 
 from __future__ import annotations
 
-import os
 import statistics
 import time
 from collections.abc import Iterator, Sequence
@@ -15,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from parcade.cores import usable_cores
 from parcade.env.make import check_spec
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError, SettingsError
@@ -97,7 +97,7 @@ def bench_env(
         raise SettingsError("seconds, rounds and every number of envs must be above 0")
     spec = EnvSpec(game=game, observation=observation, rom=rom, state=state)
     check_spec(spec)
-    workers = tuple(n_workers) or (os.cpu_count() or 1,)
+    workers = tuple(n_workers) or (usable_cores(),)
     with ExitStack() as stack:
         bare = _open_limit(stack, spec, limit_consoles, say)
         entries: dict[str, Contestant] = {LIMIT: bare.variant(draw=True), UNDRAWN: bare.variant(draw=False)}

@@ -6,7 +6,6 @@ Between two of our updates every peer takes one of its own, so a busy machine sl
 from __future__ import annotations
 
 import importlib.util
-import os
 import statistics
 import tempfile
 import time
@@ -17,6 +16,7 @@ from typing import Any
 
 import torch
 
+from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.run.directory import RunFolder
@@ -161,7 +161,7 @@ def _interleave(
         note("ours", scale.rows / (times["seconds"] - seconds_before))
         seconds_before = times["seconds"]
         note("learning", scale.rows * scale.n_epochs / times["learn_s"], "samples/s")
-        torch.set_num_threads(os.cpu_count() or 1)
+        torch.set_num_threads(usable_cores())
         note("limit, learning", bare[0].turn(LIMIT_S), "samples/s")
         note("limit, env", pool.turn(LIMIT_S))
         for name, update in peers.items():
@@ -266,7 +266,7 @@ def _sb3_to_success(seconds: float, success: float, observation: str, say: Say) 
             elapsed = time.perf_counter() - started
             say(f"sb3   {elapsed:6.0f} s  step {self.num_timesteps:>9,}  success {self.rate:.2f}")
 
-    torch.set_num_threads(os.cpu_count() or 1)
+    torch.set_num_threads(usable_cores())
     started = time.perf_counter()
     vector_env = sb3_dummy(EnvSpec(game="lantern", observation=observation), SB3_ENVS)
     try:

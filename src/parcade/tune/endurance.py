@@ -9,6 +9,7 @@ import os
 import time
 from typing import Any
 
+from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
@@ -34,7 +35,7 @@ def endure(
     """Run each number of workers (0: all games in this process) in turn and compare everything they returned."""
     if minutes <= 0 or n_envs < 1 or (max_env_steps is not None and max_env_steps < 1):
         raise SettingsError("minutes, steps and n_envs must be above 0")
-    counts = n_workers or (os.cpu_count() or 1,)
+    counts = n_workers or (usable_cores(),)
     spec = soak_spec(game, observation=observation, rom=rom, state=state)
     runs: list[dict[str, Any]] = []
     for count in counts:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import statistics
 import tempfile
 import time
@@ -15,6 +14,7 @@ import torch
 from gymnasium import spaces
 from torch import nn
 
+from parcade.cores import usable_cores
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows, read_leaves
 from parcade.env.spec import EnvSpec
@@ -103,7 +103,7 @@ def train_peer(task: Task, seed: int, env_steps: int, tell: Tell) -> Trained:
 
     settings = settings_of(task, {}, seed, env_steps)
     pictures = task.env.get("observation") == "pixels"
-    torch.set_num_threads((os.cpu_count() or 1) if pictures else 1)  # as ours
+    torch.set_num_threads(usable_cores() if pictures else 1)  # as ours
     started = time.perf_counter()
     vector_env = DummyVecEnv([_PeerFactory(task.spec())] * settings.envs)
     try:

@@ -135,9 +135,8 @@ TASKS: dict[str, Task] = {
     "lantern-pixels": Task(
         env={"game": "lantern", "observation": "pixels"},
         settings={**_LANTERN, "batch_size": 512, "cnn": "small"},
-        env_steps=1_003_520,
-        reach=1,
-        score="success",
+        env_steps=122_880,  # too few for success: the return tells how far each came
+        reach=15,
         deterministic=False,
     ),
 }
