@@ -23,10 +23,11 @@ from parcade.run.directory import RunFolder
 from parcade.settings import TrainSettings, make_settings
 from parcade.training import Training
 from parcade.tune.bench_env import PoolContestant
-from parcade.tune.bench_peers import sb3_dummy, sb3_subproc
+from parcade.tune.bench_peers import gymnasium_sync, sb3_dummy, sb3_subproc
 from parcade.tune.contest import Say, machine, median_ratio, tell_stderr
 from parcade.tune.nature_env import ENV_ID
-from parcade.tune.networks import BareLearning, sb3_policy
+from parcade.tune.networks import BareLearning, BareNetwork, sb3_policy
+from parcade.tune.single_file_ppo import SingleFilePpo
 
 NATURE: dict[str, Any] = {"env_id": ENV_ID, "imports": ("parcade.tune.nature_env",)}
 CASES: dict[str, dict[str, Any]] = {
@@ -106,15 +107,23 @@ def _spec(case: dict[str, Any]) -> EnvSpec:
 
 
 def _open_peers(case: str, spec: EnvSpec, scale: Scale, stack: ExitStack) -> dict[str, Callable[[], float]]:
-    """Return SB3's PPO on both of its vector envs; a call takes one update and returns steps per second."""
+    """Return SB3's PPO on both of its vector envs and a single-file PPO; a call takes one update, returns steps/s."""
+    peers: dict[str, Callable[[], float]] = {"cleanrl-style": _single_file_update(case, spec, scale, stack)}
     if not importlib.util.find_spec("stable_baselines3"):
-        return {}
-    peers: dict[str, Callable[[], float]] = {}
+        return peers
     for name, opener in (("sb3-subproc", sb3_subproc), ("sb3-dummy", sb3_dummy)):
         vector_env = opener(spec, scale.n_envs)
         stack.callback(vector_env.close)
         peers[name] = _sb3_update(case, vector_env, scale)
     return peers
+
+
+def _single_file_update(case: str, spec: EnvSpec, scale: Scale, stack: ExitStack) -> Callable[[], float]:
+    vector_env = gymnasium_sync(spec, scale.n_envs)
+    stack.callback(vector_env.close)
+    shape, n_actions = vector_env.single_observation_space.shape, int(vector_env.single_action_space.n)
+    network = BareNetwork(case, shape, n_actions, channels_last=False)
+    return SingleFilePpo(network, vector_env, scale.n_steps, scale.batch_size, scale.n_epochs).update
 
 
 def _sb3_update(case: str, vector_env: Any, scale: Scale) -> Callable[[], float]:
@@ -161,8 +170,7 @@ def _interleave(
         note("ours", scale.rows / (times["seconds"] - seconds_before))
         seconds_before = times["seconds"]
         note("learning", scale.rows * scale.n_epochs / times["learn_s"], "samples/s")
-        torch.set_num_threads(usable_cores())
-        note("limit, learning", bare[0].turn(LIMIT_S), "samples/s")
+        note("limit, learning", max(_bare_rate(bare[0], threads) for threads in (1, usable_cores())), "samples/s")
         note("limit, env", pool.turn(LIMIT_S))
         for name, update in peers.items():
             note(name, update())
@@ -177,6 +185,12 @@ def _interleave(
             training.begin()
             training.run()
     return {name: values[1:] for name, values in rates.items()}
+
+
+def _bare_rate(bare: BareLearning, threads: int) -> float:
+    """Return the bare loop's rate; small networks are quicker with one thread, others with all."""
+    torch.set_num_threads(threads)
+    return bare.turn(LIMIT_S / 2)
 
 
 def bench_to_success(

@@ -22,11 +22,12 @@ def convolutions(case: str, channels: int) -> nn.Sequential:
 
 
 class BareNetwork(nn.Module):
-    """Torso, actor and critic; pictures in channels_last, which is the fast layout on CPUs."""
+    """Torso, actor and critic; pictures in channels_last, the fast layout on CPUs, unless told otherwise."""
 
-    def __init__(self, case: str, shape: tuple[int, ...], n_actions: int) -> None:
+    def __init__(self, case: str, shape: tuple[int, ...], n_actions: int, *, channels_last: bool = True) -> None:
         super().__init__()
         self._pictures = len(shape) == 3
+        self._layout = torch.channels_last if channels_last else torch.contiguous_format
         if not self._pictures:
             self.torso: nn.Module = nn.Identity()
             self.actor: nn.Module
@@ -39,12 +40,12 @@ class BareNetwork(nn.Module):
         size = 512 if case == "nature-cnn" else 256
         self.torso = nn.Sequential(*torso, nn.Linear(flat, size), nn.ReLU())
         self.actor, self.critic = nn.Linear(size, n_actions), nn.Linear(size, 1)
-        self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+        self.to(memory_format=self._layout)  # type: ignore[call-overload]
 
     def forward(self, observation: Tensor) -> tuple[Tensor, Tensor]:
         """Return logits and values."""
         if self._pictures:
-            observation = observation.to(dtype=torch.float32, memory_format=torch.channels_last) * (1.0 / 255.0)
+            observation = observation.to(dtype=torch.float32, memory_format=self._layout) * (1.0 / 255.0)
         latent = self.torso(observation)
         return self.actor(latent), self.critic(latent).squeeze(-1)
 

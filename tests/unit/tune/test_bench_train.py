@@ -1,5 +1,7 @@
 """The pieces of `bench train`, and one short real run of its cheapest case."""
 
+import gymnasium as gym
+import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
@@ -7,6 +9,7 @@ from gymnasium import spaces
 from parcade.api import make_pool
 from parcade.tune.nature_env import ENV_ID, NatureEnv
 from parcade.tune.networks import BareLearning, BareNetwork, sb3_policy
+from parcade.tune.single_file_ppo import SingleFilePpo
 
 
 def test_features_case_measures_everybody():
@@ -18,11 +21,34 @@ def test_features_case_measures_everybody():
     assert result["bench"] == "train"
     (case,) = result["cases"]
     assert case["case"] == "features-mlp"
-    assert {peer["name"] for peer in case["peers"]} == {"sb3-subproc", "sb3-dummy"}
+    assert {peer["name"] for peer in case["peers"]} == {"sb3-subproc", "sb3-dummy", "cleanrl-style"}
     for key in ("steps_per_s", "over_best_peer", "learn_of_limit", "limit_env_steps_per_s", "of_limit"):
         assert case[key] > 0, key
     best = max(peer["steps_per_s"] for peer in case["peers"])
     assert case["limit_over_best_peer"] == pytest.approx(case["limit_steps_per_s"] / best)  # one round: no medians
+
+
+class OneOfTwo(gym.Env):
+    """One step; the second action is worth a point."""
+
+    observation_space, action_space = spaces.Box(0, 1, (3,), "float32"), spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.ones(3, "float32"), {}
+
+    def step(self, action):
+        return np.ones(3, "float32"), float(action), True, False, {}
+
+
+def test_the_single_file_peer_learns():
+    torch.manual_seed(0)
+    network = BareNetwork("features-mlp", (3,), 2)
+    vector_env = gym.vector.SyncVectorEnv([OneOfTwo] * 4)
+    peer = SingleFilePpo(network, vector_env, n_steps=64, batch_size=32, n_epochs=4)
+    for _ in range(8):
+        assert peer.update() > 0
+    assert network(torch.ones(1, 3))[0].softmax(-1)[0, 1] > 0.9
 
 
 def test_nature_env_is_stepped_in_place_by_a_pool():
