@@ -23,6 +23,8 @@ TRAIN_FLAGS = $(if $(GAME),--game $(GAME)) $(if $(ROM),--rom $(ROM)) $(if $(STAT
 	$(if $(TRAIN_BATCH_SIZE),--batch-size $(TRAIN_BATCH_SIZE)) \
 	$(if $(TRAIN_OUTPUT_DIR),--log-root $(TRAIN_OUTPUT_DIR))
 
+RACING_FLAGS = $(if $(SEED),--seed $(SEED)) $(TRAIN_FLAGS)
+
 .PHONY: help train train-20k train-parallel train-pure-rl racing play test check bench roms roms-check clean
 
 help:  ## list the targets
@@ -62,8 +64,10 @@ $(VENV)/.racing: $(VENV)/.core
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[racing]'
 	@touch $@
 
-racing: $(VENV)/.racing  ## CarRacing: trains the recipe, then drives 100 official episodes (SEED=1)
-	$(BIN)/parcade train --config configs/carracing.yaml $(if $(SEED),--seed $(SEED)) $(TRAIN_FLAGS)
+racing: $(VENV)/.racing  ## CarRacing: trains the recipe in its two parts, then drives 100 official episodes (SEED=1)
+	$(BIN)/parcade train --config configs/carracing.yaml --final-eval-episodes 0 --no-video $(RACING_FLAGS)
+	$(BIN)/parcade train --config configs/carracing-careful.yaml $(RACING_FLAGS) \
+		--model "$$(ls -d $(or $(TRAIN_OUTPUT_DIR),results)/carracing/*/models/final_model.zip | tail -n 1)"
 
 play: $(VENV)/.core  ## play the built-in game yourself, in a window
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[view]'
