@@ -64,5 +64,5 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
     >>> did_you_mean("lantren", ["lantern", "meadow"])
     " (did you mean 'lantern'?)"
     """
-    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.5)
+    near = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
     return f" (did you mean '{near[0]}'?)" if near else ""

@@ -35,10 +35,18 @@ def resume(
         )
     with Training(make_settings({**_written_settings(folder), **changes}), folder, on_event, watch) as training:
         if kept:
-            training.take_up(load_newest(folder.checkpoints))
+            checkpoint = load_newest(folder.checkpoints)
+            _check_goal(checkpoint.meta["env_steps"], changes)
+            training.take_up(checkpoint)
         else:
             training.start_over()
         return training.run()
+
+
+def _check_goal(env_steps: int, changes: dict[str, Any]) -> None:
+    goal = changes.get("total_timesteps")
+    if goal is not None and goal < env_steps:
+        raise SettingsError(f"total_timesteps is {goal:,}, but the run's checkpoint is at step {env_steps:,} already")
 
 
 def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:

@@ -16,6 +16,7 @@ ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_metho
 _DEFAULT_GAME = "lantern"
 _RACING_IDS = {"CarRacing-v3": None, "parcade/CarRacing-v3": "fast"}  # the second names its track itself
 _FOR_GAMES = ("rom", "state", "console", "game_options", "reward_weights", "observation")
+_BOTH = "game {!r} and env_id {!r} cannot both be given"
 EnvChoice = Literal["features", "pixels", "both"]
 
 
@@ -83,11 +84,15 @@ class TrainSettings(BaseModel):
     worker_memory_mb: int | None = _setting(None, "parallel", "memory limit of each worker", ge=64)
 
     total_timesteps: int = _setting(1_000_000, "ppo", "env steps to train, summed over all games", ge=1)
-    num_episodes: int | None = _setting(None, "ppo", "stop after this many episodes, if that comes first", ge=1)
+    num_episodes: int | None = _setting(
+        None, "ppo", "stop after the update in which this many episodes are reached, if that comes first", ge=1
+    )
     learning_rate: float = _setting(1e-3, "ppo", "Adam's step size", gt=0)
     lr_schedule: Literal["constant", "linear"] = _setting("linear", "ppo", "linear falls to zero at the end")
     n_steps: int = _setting(128, "ppo", "steps per game and update; a title's number grows where fewer games run", ge=1)
-    batch_size: int = _setting(1024, "ppo", "rows per gradient step", ge=2)
+    batch_size: int = _setting(
+        1024, "ppo", "rows per gradient step [1,024 or the title's; a quarter of a rollout at most]", ge=2
+    )
     n_epochs: int = _setting(4, "ppo", "passes over each rollout", ge=1)
     gamma: float = _setting(0.99, "ppo", "discount", ge=0, le=1)
     gae_lambda: float = _setting(0.95, "ppo", "lambda of generalised advantage estimation", ge=0, le=1)
@@ -156,6 +161,12 @@ class TrainSettings(BaseModel):
         It stands behind the others of its kind, because the last one runs first.
         """
         kind = cls.model_fields[str(info.field_name)].annotation
+        if (
+            isinstance(value, bool)
+            and kind in (int, int | None, float, float | None)
+            and info.field_name != "reward_clip"
+        ):
+            raise ValueError("wanted a number")
         if kind in (int, int | None) and isinstance(value, str):
             return whole_number(value)
         if "tuple" in str(kind) and isinstance(value, str | int) and not isinstance(value, bool):
@@ -169,11 +180,11 @@ class TrainSettings(BaseModel):
             raise ValueError("must name a folder below log_root")
         return value
 
-    @field_validator("resize")
+    @field_validator("resize", "hidden")
     @classmethod
-    def _positive(cls, value: tuple[int, int] | None) -> tuple[int, int] | None:
-        if value is not None and min(value) < 1:
-            raise ValueError(f"must be two positive numbers, got {value}")
+    def _positive(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
+        if value and min(value) < 1:
+            raise ValueError("must be positive numbers")
         return value
 
     @field_validator("crop")
@@ -186,7 +197,7 @@ class TrainSettings(BaseModel):
     @model_validator(mode="after")
     def _fits_together(self) -> TrainSettings:
         if self.game is not None and self.env_id is not None:
-            raise ValueError(f"game {self.game!r} and env_id {self.env_id!r} cannot both be given")
+            raise ValueError(_BOTH.format(self.game, self.env_id))
         if self.racing is not None and self.env_id not in _RACING_IDS:
             raise ValueError(f"racing {self.racing!r} is for env_id CarRacing-v3, not for {self.env_id or self.game!r}")
         if self.racing == "official" and _RACING_IDS.get(self.env_id or ""):
@@ -261,7 +272,9 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     try:
         settings = TrainSettings(**merged)
     except ValidationError as error:
-        raise SettingsError("; ".join([*faults, *_sentences(error)])) from None
+        both = merged.get("game") and merged.get("env_id")  # not looked at while other settings have faults
+        found = dict.fromkeys([*([_BOTH.format(merged["game"], merged["env_id"])] if both else []), *_sentences(error)])
+        raise SettingsError("; ".join([*faults, *found])) from None
     if faults:
         raise SettingsError("; ".join(faults))
     return settings
@@ -308,14 +321,34 @@ def read_config(path: str | Path) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise SettingsError(f"the config file {path} is not text") from None
     try:
-        data = json.loads(text) if path.suffix == ".json" else yaml.safe_load(text)
+        data = json.loads(text) if path.suffix == ".json" else yaml.load(text, _unique_keys())
     except (ValueError, yaml.YAMLError) as error:
         first_line = " ".join(str(error).split())
         raise SettingsError(f"the config file {path} is not valid: {first_line}") from None
+    if data is None:
+        raise SettingsError(f"the config file {path} is empty")
     if not isinstance(data, dict):
         raise SettingsError(f"the config file {path} must hold `key: value` lines, it holds a {type(data).__name__}")
     data.pop("$schema", None)  # editors want it
     return data
+
+
+def _unique_keys() -> type[Any]:
+    """Return YAML's safe loader, refusing a key that stands twice: the second would silently win."""
+    import yaml
+
+    class UniqueKeys(yaml.SafeLoader):
+        """Plain data, each key once."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            """Check the keys, then read as always."""
+            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            twice = [key for number, key in enumerate(keys) if key in keys[:number]]
+            if twice:
+                raise yaml.YAMLError(f"{twice[0]} is given twice")
+            return super().construct_mapping(node, deep)
+
+    return UniqueKeys
 
 
 def whole_number(text: str) -> int:

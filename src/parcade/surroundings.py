@@ -6,7 +6,7 @@ import logging
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,10 +42,22 @@ def stop_on_signal(request_stop: Callable[[], bool]) -> Iterator[None]:
             signal.signal(number, handler)
 
 
+class _LogFile(logging.FileHandler):
+    """A log that a full disk does not turn into tracebacks: the same lines go to the terminal as well."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Lose the line."""
+
+    def close(self) -> None:
+        """Close, and lose what cannot be written."""
+        with suppress(OSError):
+            super().close()
+
+
 @contextmanager
 def log_file(path: Path) -> Iterator[None]:
     """Write what Parcade logs to a file as well."""
-    handler = logging.FileHandler(path, encoding="utf-8")
+    handler = _LogFile(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logger = logging.getLogger("parcade")
     level = logger.level

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 import shutil
@@ -28,14 +27,15 @@ from parcade.assembly import (
 from parcade.env.make import find_rom, make_game
 from parcade.env.space_json import space_to_json
 from parcade.env.spec import Watch
-from parcade.errors import EnvError, MissingExtraError, RunError, SettingsError, UserError
+from parcade.errors import EnvError, MissingExtraError, ModelFileError, RunError, SettingsError, UserError
 from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.rollout import Rollout
 from parcade.run.checkpoint import Checkpoint, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
-from parcade.run.metrics import Recorder
+from parcade.run.lock import held
+from parcade.run.metrics import Recorder, read_rows
 from parcade.run.model_file import load_weights, save_model
 from parcade.run.report import write_report
 from parcade.settings import TrainSettings
@@ -103,11 +103,13 @@ class Training:
         self._stop = False
 
     def __enter__(self) -> Training:
+        is_new = not self.folder.config.exists()
+        self._stack.enter_context(held(self.folder.logs / "lock"))
         try:
             self._open()
         except BaseException:
             self._stack.close()
-            if not self.folder.metrics.exists() or not self.folder.metrics.stat().st_size:
+            if is_new:
                 self.leave_no_folder()
             raise
         return self
@@ -132,8 +134,11 @@ class Training:
         if not self.folder.config.exists():
             rom = find_rom(self.spec, make_game(self.spec)).sha1 if self.spec.game else None
             envs = {"trained_in": self.spec.label, "evaluated_in": self.eval_spec.label}
-            write_json(self.folder.manifest, {**manifest(settings.model_dump(), rom), **envs})
-            write_json(self.folder.config, settings.model_dump(mode="json"))  # last: with it the run can be resumed
+            try:
+                write_json(self.folder.manifest, {**manifest(settings.model_dump(), rom), **envs})
+                write_json(self.folder.config, settings.model_dump(mode="json"))  # last: with it the run can be resumed
+            except OSError as error:
+                raise SettingsError(f"no run can be kept in {self.folder.path}: {error.strerror}") from None
         self._stack.enter_context(log_file(self.folder.logs / "train.log"))
         self._tell("opening", {"settings": settings})
         self.pool = pool_of(self.spec, settings)
@@ -154,9 +159,23 @@ class Training:
     def begin(self) -> None:
         """Start from the first step, or from the weights of ``settings.model``."""
         if self.settings.model is not None:
-            policy, _ = load_policy(self.settings.model)
-            load_weights(self.policy, policy.state_dict(), self.settings.model)
+            self._take_weights(self.settings.model)
         self.pool.reset()
+
+    def _take_weights(self, model: str) -> None:
+        """Start from a model's weights; where they do not fit, say in what its training was another one."""
+        policy, spec = load_policy(model)
+        try:
+            load_weights(self.policy, policy.state_dict(), model)
+        except ModelFileError:
+            theirs, ours = asdict(policy.net), asdict(net_of(self.settings))
+            others = [f"{name} {theirs[name]} instead of {ours[name]}" for name in ours if theirs[name] != ours[name]]
+            trained = (
+                f"it was trained in {spec.label} ({spec.observation})"
+                if spec.game
+                else f"it was trained in {spec.label}"
+            )
+            raise ModelFileError(f"{model} does not fit the network: {', with '.join([trained, *others])}") from None
 
     def start_over(self) -> None:
         """Begin anew in the folder of a run that left no checkpoint: the same seed gives the same numbers again."""
@@ -227,7 +246,8 @@ class Training:
         if not all(math.isfinite(value) for value in losses.values()):
             raise RunError(
                 f"the losses after step {self.env_steps:,} are no numbers: the env gave an observation or reward "
-                f"that is none, or learning_rate {self.settings.learning_rate:g} is too high; the last checkpoint stays"
+                f"that is none, or learning_rate {self.settings.learning_rate:g} is too high; "
+                "what was saved before stays"
             )
 
     def _row(self, rollout: Rollout, losses: dict[str, float], learn_s: float) -> dict[str, Any]:
@@ -255,7 +275,7 @@ class Training:
         result = self._evaluation(settings.n_eval_episodes, seed=1)
         if self._best is None or result.return_mean > self._best:
             self._best = result.return_mean
-            self._save_model("best_model.zip")
+            self._save_best()
         self._tell("evaluation", {"env_steps": self.env_steps, "result": result})
         return {
             "mean_reward": result.return_mean,
@@ -293,13 +313,21 @@ class Training:
             return self._evaluation(episodes, seed=0, stopped=lambda: self._stop)
 
     def save(self) -> None:
-        """Write a checkpoint of this moment."""
+        """Write a checkpoint of this moment; on a full disk none, and nothing else is lost."""
+        try:
+            recorded = self.recorder.state()
+        except OSError as error:
+            log.warning(
+                "no checkpoint after step %d: the rows before it could not be written (%s)",
+                *(self.env_steps, error.strerror),
+            )
+            return
         meta = {
             "update": self.update,
             "env_steps": self.env_steps,
             "seconds": self.seconds,
             "best": self._best,
-            "recorder": self.recorder.state(),
+            "recorder": recorded,
         }
         generators = {"noise": self.noise.get_state(), "shuffle": self.shuffle.get_state()}
         generators |= {**self.collector.state(), **self.learner.state()}
@@ -319,7 +347,22 @@ class Training:
         save_model(path, self.policy.state_dict(), meta)
         return str(path)
 
+    def _save_best(self) -> None:
+        try:
+            self._save_model("best_model.zip")
+        except OSError as error:
+            log.warning("best_model.zip could not be written (%s); training goes on", error.strerror)
+
     def _finish(self) -> TrainResult:
+        try:
+            return self._write_results()
+        except OSError as error:
+            raise RunError(
+                f"the results could not be written to {self.folder.path}: {error.strerror}; "
+                f"`parcade resume {self.folder.path}` goes on from the last checkpoint once there is room"
+            ) from None
+
+    def _write_results(self) -> TrainResult:
         settings, final = self.settings, None
         model = self._save_model("final_model.zip")
         if settings.final_eval_episodes and not self._stop:
@@ -354,7 +397,7 @@ class Training:
         )
 
     def _report(self, summary: dict[str, Any], final: Evaluation | None) -> None:
-        rows = [json.loads(line) for line in self.folder.metrics.read_text(encoding="utf-8").splitlines()]
+        rows = list(read_rows(self.folder.metrics))
         evaluated = {"eval_episodes": len(final.episodes)} if final else {}
         try:
             write_report(

@@ -104,7 +104,7 @@ def test_a_model_of_another_game_is_refused_and_leaves_no_folder(tmp_path, capsy
     model = Path(__file__).parents[2] / "models" / "carracing.zip"
     flags = ["--game", "lantern", "--n-envs", "2", "--model", str(model), "--log-root", str(tmp_path / "runs")]
     assert main(["train", *flags]) == 2
-    assert "does not fit the network" in capsys.readouterr().err
+    assert "does not fit the network: it was trained in parcade/CarRacing-v3" in capsys.readouterr().err
     assert list((tmp_path / "runs").rglob("*")) == []
 
 

@@ -217,7 +217,8 @@ def test_games_and_doctor(capsys):
     assert {"cores", "memory", "open files", "racing"} <= set(found)
 
 
-def test_ctrl_c_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path):
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM], ids=["ctrl-c", "timeout"])
+def test_a_stopped_group_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path, stop):
     command = [sys.executable, "-m", "parcade.cli.main", "train", "--timesteps", "50M", "--n-envs", "4", "--json"]
     process = subprocess.Popen(
         command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -230,13 +231,14 @@ def test_ctrl_c_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path):
             assert process.poll() is None
             metrics = list(tmp_path.glob("results/lantern/*/metrics.jsonl"))
             time.sleep(0.1)
-        os.killpg(process.pid, signal.SIGINT)
+        os.killpg(process.pid, stop)
         out, shown = process.communicate(timeout=60)
     finally:
         process.kill()
     assert process.returncode == 130, shown
     result = json.loads(out.splitlines()[-1])
     assert result["interrupted"] is True
+    assert result["worker_restarts"] == 0
     run = tmp_path / result["run_dir"]
     assert list((run / "checkpoints").glob("step_*.ckpt"))
     assert (run / "summary.json").exists()

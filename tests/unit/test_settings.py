@@ -6,7 +6,7 @@ import pytest
 
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
-from parcade.settings import make_settings
+from parcade.settings import make_settings, read_config
 
 
 def test_the_number_of_games_is_written_down():
@@ -42,6 +42,23 @@ def test_a_run_stays_below_log_root(name):
     with pytest.raises(SettingsError, match="must name a folder below log_root"):
         make_settings({"run_name": name})
     assert make_settings({"run_name": "mine/first..try"}).name == "mine/first..try"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("lstm: true\nn_envs: yes\n", "n_envs is True: wanted a number; lstm is True: wanted a number"),
+        ("seed: 1\ngamma: 0.9\nseed: 2\n", "seed is given twice"),
+        ("", "is empty"),
+        ("game: lantern\nenv_id: CartPole-v1\ngamma: 3\n", "cannot both be given; gamma is 3"),
+        ("hidden: [64, 0]\n", "must be positive numbers"),
+    ],
+)
+def test_what_a_config_file_cannot_mean_is_told(tmp_path, text, sentence):
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    with pytest.raises(SettingsError, match=sentence):
+        make_settings(read_config(path))
 
 
 def test_what_is_for_games_is_refused_for_a_gymnasium_env():

@@ -319,7 +319,7 @@ def _show_racing(result: dict[str, Any]) -> list[Any]:
 BENCHES: dict[str, tuple[str, Flags, Bench, Callable[[dict[str, Any]], list[Any]]]] = {
     "env": ("games alone: the pool beside the machine's limit and beside peers", _env_flags, _bench_env, _show_env),
     "train": ("with learning: ours beside SB3's PPO, and beside the limits", _train_flags, _bench_train, _show_train),
-    "learn": ("does it learn, and as well as SB3's PPO?", learn_flags, bench_learn, show_learn),
+    "learn": ("how well it learns, beside SB3's PPO", learn_flags, bench_learn, show_learn),
     "soak": ("workers killed all along; every number must stay the same", _soak_flags, _bench_soak, _show_soak),
     "busy": ("a Game Boy Advance game whose CPU never halts", _busy_flags, _bench_busy, _show_busy),
     "racing": ("CarRacing beside Gymnasium's and EnvPool's", _racing_flags, _bench_racing, _show_racing),

@@ -86,7 +86,7 @@ def _parser(arguments: list[str]) -> Parser:
     verbs = parser.add_subparsers(metavar="VERB", title="verbs")
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     for name, text in VERBS.items():
-        needs = {"resume": " RUN", "bench": " WHAT"}.get(name, "")
+        needs = {"resume": " [RUN]", "bench": " WHAT"}.get(name, "")
         verb: Any = verbs.add_parser(name, help=text, usage=f"parcade {name}{needs} [flags]")
         if name == wanted:
             module = import_module(f"parcade.cli.{name}")

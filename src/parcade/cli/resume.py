@@ -1,5 +1,6 @@
 """Go on with an interrupted run from its newest checkpoint.
 
+  parcade resume                            the run begun last in results/
   parcade resume results/lantern/20261115-120000
   parcade resume RUN --n-workers 4          other workers, same numbers
   parcade resume RUN --timesteps 2M         train longer than first planned
@@ -13,8 +14,11 @@ import argparse
 import json
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
-from parcade.cli.flags import add_setting_flags, add_window_flags, given_settings, opened_window
+from parcade.cli.flags import UsageError, add_setting_flags, add_window_flags, given_settings, opened_window
+from parcade.run.directory import newest_run
+from parcade.settings import TrainSettings
 
 CHANGEABLE = {
     "n_workers",
@@ -33,7 +37,7 @@ CHANGEABLE = {
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings that may change."""
-    parser.add_argument("run_dir", metavar="RUN", help="the run's folder")
+    parser.add_argument("run_dir", metavar="RUN", nargs="?", help="the run's folder [the newest in results/]")
     parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
     add_window_flags(parser)
     add_setting_flags(parser, CHANGEABLE)
@@ -45,6 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
     from parcade.resuming import finished, resume
 
     changes = given_settings(arguments)
+    if arguments.run_dir is None:
+        newest = newest_run(Path(TrainSettings.model_fields["log_root"].default))
+        if newest is None:
+            raise UsageError("there is no run in results/; `parcade resume RUN` takes the folder of one elsewhere")
+        arguments.run_dir = str(newest)
+        print(f"the newest run is {newest}", file=sys.stderr)
     done = finished(arguments.run_dir, **changes)
     if done is not None:
         text = f"{arguments.run_dir} is finished after {done.env_steps:,} steps; --timesteps N trains on to N steps"

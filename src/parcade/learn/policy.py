@@ -44,7 +44,7 @@ class Policy(nn.Module):
     def __init__(self, leaves: Leaves, action_space: spaces.Space[Any], net: NetSettings) -> None:
         super().__init__()
         self.distribution = distribution_for(action_space, net.box)
-        self.leaves, self.action_space = dict(leaves), action_space
+        self.leaves, self.action_space, self.net = dict(leaves), action_space, net
         self.mask_leaf = self._find_mask(action_space)
         self.encoders = nn.ModuleDict()
         for name, (shape, dtype) in leaves.items():

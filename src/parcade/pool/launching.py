@@ -197,9 +197,9 @@ def _bound_waits(pipe: Connection, seconds: float, *waits: int) -> None:
 
 @contextlib.contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back from a process until it has chosen to ignore it."""
+    """Hold Ctrl-C and SIGTERM back from a process until it ignores them; the fork server never sees them."""
     resource_tracker.ensure_running()  # starting it would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
     try:
         yield
     finally:

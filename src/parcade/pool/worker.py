@@ -100,8 +100,12 @@ class TrainerGoneError(Exception):
 
 def run_worker(packed: bytes, bell: Connection, talk: Connection) -> None:
     """Serve until the trainer closes the bell; an exception is told over ``talk`` and ends the process."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the trainer's to handle
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})  # it was held back while this process started
+    for number in (
+        signal.SIGINT,
+        signal.SIGTERM,
+    ):  # of a terminal, `timeout` or a batch system: the trainer's to handle
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # held back while this process started
     runners: dict[int, SlotRunner] = {}
     try:
         orders: WorkerOrders = cloudpickle.loads(packed)

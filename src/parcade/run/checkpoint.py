@@ -40,7 +40,8 @@ def save_checkpoint(folder: Path, env_steps: int, checkpoint: Checkpoint, keep: 
     try:
         write_archive(path, "checkpoint", checkpoint.meta, groups)
     except OSError as error:
-        log.warning("the checkpoint %s could not be written (%s); the one before it stays", path.name, error.strerror)
+        stays = "the one before it stays" if list_checkpoints(folder) else "there is none yet"
+        log.warning("the checkpoint %s could not be written (%s); %s", path.name, error.strerror, stays)
         return None
     for old in list_checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
@@ -59,7 +60,7 @@ def load_newest(folder: Path) -> Checkpoint:
         try:
             return load_checkpoint(path)
         except ModelFileError as error:
-            log.warning("%s; the one before it is used", error)
+            log.warning("%s%s", error, "; the one before it is used" if path != paths[0] else "")
     found = f"none of its {len(paths)} checkpoints can be read" if paths else "it has no checkpoint yet"
     raise ModelFileError(f"the run in {folder.parent} cannot be resumed: {found}")
 

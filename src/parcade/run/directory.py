@@ -53,8 +53,16 @@ class RunFolder:
         """Return an existing run's folder."""
         folder = cls(Path(path))
         if not folder.config.is_file():
-            raise SettingsError(f"{path} is not a run folder (it has no config.json)")
+            newest = newest_run(folder.path)
+            hint = f"; did you mean {newest}?" if newest else ""
+            raise SettingsError(f"{path} is not a run folder (it has no config.json){hint}")
         return folder
+
+
+def newest_run(below: Path) -> Path | None:
+    """Return the folder of the run begun last somewhere below a folder, by the time stamp in its name."""
+    runs = (config.parent for config in below.glob("**/config.json") if (config.parent / "manifest.json").is_file())
+    return max(runs, key=lambda run: (run.name, run.stat().st_mtime), default=None)
 
 
 def write_json(path: Path, data: Any) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
-import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from parcade.run.board import Board
+from parcade.run.rows import RowFile
 
 WINDOW = 100  # episodes a mean is taken over
 SLOT_WINDOW = 10
@@ -21,10 +23,11 @@ class Recorder:
         self.episodes = 0
         self._window: deque[list[float]] = deque(maxlen=WINDOW)
         self._slots: list[deque[float]] = [deque(maxlen=SLOT_WINDOW) for _ in range(n_slots)]
-        self._metrics: IO[str] = open(metrics, "a", encoding="utf-8")  # noqa: SIM115
+        self._metrics = RowFile(metrics)
         self._monitor_folder = monitor
-        self._monitors: dict[int, IO[str]] = {}
-        self._board = _Board(logs)
+        monitor.mkdir(exist_ok=True)
+        self._monitors: dict[int, RowFile] = {}
+        self._board = Board(logs)
         self._n_slots = n_slots
 
     def episode(self, slot: int, total: float, length: int, metrics: Mapping[str, float], env_steps: int) -> None:
@@ -34,15 +37,14 @@ class Recorder:
         self._slots[slot].append(total)
         values = ",".join(f"{metrics[name]:g}" for name in self.metric_names)
         file = self._monitors.get(slot) or self._open_monitor(slot)
-        file.write(f"{total:.6g},{length},{env_steps}{',' if values else ''}{values}\n")
+        file.add(f"{total:.6g},{length},{env_steps}{',' if values else ''}{values}")
 
-    def _open_monitor(self, slot: int) -> IO[str]:
+    def _open_monitor(self, slot: int) -> RowFile:
         path = self._monitor_folder / f"env_{slot}.csv"
         is_new = not path.exists()
-        file = open(path, "a", encoding="utf-8")  # noqa: SIM115
+        file = self._monitors[slot] = RowFile(path)
         if is_new:
-            file.write(",".join(["return", "length", "env_steps", *self.metric_names]) + "\n")
-        self._monitors[slot] = file
+            file.add(",".join(["return", "length", "env_steps", *self.metric_names]))
         return file
 
     def means(self) -> dict[str, Any]:
@@ -59,21 +61,18 @@ class Recorder:
 
     def update(self, row: dict[str, Any]) -> None:
         """Write one update's row to metrics.jsonl and TensorBoard."""
-        self._metrics.write(json.dumps(row) + "\n")
+        self._metrics.add(json.dumps(row))
         self._metrics.flush()
         self._board.write(row["env_steps"], board_values(row, self._slots))
 
     def state(self) -> dict[str, Any]:
-        """Return all that a resumed run needs to go on as if nothing had happened."""
-        for file in self._monitors.values():
-            file.flush()
-        self._metrics.flush()
-        monitors = {str(slot): file.tell() for slot, file in self._monitors.items()}
+        """Return all that a resumed run needs to go on as if nothing had happened; raise if rows cannot be written."""
+        monitors = {str(slot): file.end() for slot, file in self._monitors.items()}
         return {
             "episodes": self.episodes,
             "window": list(self._window),
             "slots": [list(slot) for slot in self._slots],
-            "metrics_end": self._metrics.tell(),
+            "metrics_end": self._metrics.end(),
             "monitor_ends": monitors,
         }
 
@@ -82,17 +81,13 @@ class Recorder:
         self.episodes = state["episodes"]
         self._window = deque(state["window"], maxlen=WINDOW)
         self._slots = [deque(slot, maxlen=SLOT_WINDOW) for slot in state["slots"]]
-        self._metrics.truncate(state["metrics_end"])
-        self._metrics.seek(0, 2)
+        self._metrics.cut(state["metrics_end"])
         for path in self._monitor_folder.glob("env_*.csv"):
-            slot = path.stem.removeprefix("env_")
-            end = state["monitor_ends"].get(slot)
-            if end is None:
+            if path.stem.removeprefix("env_") not in state["monitor_ends"]:
                 path.unlink()
-            else:
-                file = self._open_monitor(int(slot))  # the next state must know its end, rows to come or not
-                file.truncate(end)
-                file.seek(0, 2)
+        for slot, end in state["monitor_ends"].items():
+            file = self._monitors.get(int(slot)) or self._open_monitor(int(slot))
+            file.cut(end)  # and the next state knows its end, rows to come or not
 
     def close(self) -> None:
         """Close all files; twice is fine."""
@@ -100,6 +95,17 @@ class Recorder:
         for file in self._monitors.values():
             file.close()
         self._board.close()
+
+
+def read_rows(metrics: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a metrics.jsonl; a damaged line is passed over."""
+    for line in metrics.read_text(encoding="utf-8", errors="replace").splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            yield row
 
 
 def board_values(row: Mapping[str, Any], slots: Iterable[Iterable[float]]) -> dict[str, float]:
@@ -118,22 +124,3 @@ def board_values(row: Mapping[str, Any], slots: Iterable[Iterable[float]]) -> di
         if kept:
             values[f"rollout/ep_rew_mean_env_{index}"] = sum(kept) / len(kept)
     return {name: float(value) for name, value in values.items() if value is not None}
-
-
-class _Board:
-    """TensorBoard events, written through its own writer (no torch here)."""
-
-    def __init__(self, folder: Path) -> None:
-        from tensorboard.summary.writer.event_file_writer import EventFileWriter
-
-        self._writer = EventFileWriter(str(folder), flush_secs=10)
-
-    def write(self, step: int, values: Mapping[str, float]) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.compat.proto.summary_pb2 import Summary
-
-        summary = Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()])
-        self._writer.add_event(Event(wall_time=time.time(), step=step, summary=summary))
-
-    def close(self) -> None:
-        self._writer.close()

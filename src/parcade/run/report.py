@@ -67,7 +67,8 @@ def _tiles(summary: Row) -> str:
     per_s = dig(summary, "episodes_per_s")
     tiles = (
         ("Success rate", percent(dig(summary, "success_rate")), ""),
-        ("Mean return", short(dig(summary, "return_mean")), ""),
+        ("Return in training", short(dig(summary, "return_mean")), ""),
+        *_evaluated(summary),
         ("Env steps", short(dig(summary, "env_steps")), ""),
         ("Steps per second", short(dig(summary, "steps_per_s")), ""),
         ("Episodes", short(dig(summary, "episodes")), f"{short(per_s)} per second" if per_s > 0 else ""),
@@ -75,6 +76,13 @@ def _tiles(summary: Row) -> str:
     )
     cells = (f"<div><dt>{name}</dt><dd>{value}<small>{extra}</small></dd></div>" for name, value, extra in tiles)
     return f'<dl class="tiles">{"".join(cells)}</dl>'
+
+
+def _evaluated(summary: Row) -> list[tuple[str, str, str]]:
+    evaluation = summary.get("evaluation")
+    if not evaluation:
+        return []
+    return [("Evaluated", short(dig(evaluation, "return_mean")), f"± {short(dig(evaluation, 'return_std'))}")]
 
 
 def _png(caption: str, picture: NDArray[np.uint8]) -> str:
@@ -109,10 +117,10 @@ def _video(video: str | None) -> str:
 def _commands(folder: Path) -> str:
     commands = (
         (
-            "Watch the best policy play and count its successes",
+            "Let the best policy play on unseen seeds; --visual opens a window, --video writes a film",
             ["eval", "--model", str(folder / "models/best_model.zip")],
         ),
-        ("Go on training where this run stopped", ["resume", str(folder)]),
+        ("Go on training where this run stopped; --timesteps N for longer than planned", ["resume", str(folder)]),
     )
     lines = "".join(
         f"<p>{what}</p><pre><code>{escape(shlex.join(['parcade', *words]))}</code></pre>" for what, words in commands

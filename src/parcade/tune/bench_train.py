@@ -60,8 +60,10 @@ def bench_train(
 ) -> dict[str, Any]:
     """Measure the cases one after another; the keys stand in docs/bench.md."""
     unknown = [case for case in cases if case not in CASES]
-    if unknown or rounds < 1:
-        raise SettingsError(f"bench train knows the cases {', '.join(CASES)} and needs 1 round or more")
+    if unknown:
+        raise SettingsError(f"bench train has no case {unknown[0]!r}; its cases are {', '.join(CASES)}")
+    if rounds < 1:
+        raise SettingsError(f"rounds is {rounds}, wanted 1 or more")
     scale = scale or Scale()
     return {
         "bench": "train",

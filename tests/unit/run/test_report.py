@@ -96,14 +96,15 @@ def test_headline_numbers(tmp_path):
     summary = {
         **{"run_name": "first", "game": "lantern", "env_steps": 2_048_000, "episodes": 6500, "seconds": 4475.0},
         **{"steps_per_s": 4302.0, "episodes_per_s": 1.45, "return_mean": 12.93, "success_rate": 0.94},
-        "eval_episodes": 30,
+        **{"eval_episodes": 30, "evaluation": {"return_mean": 14.2, "return_std": 3.1}},
     }
     page = report(tmp_path, summary=summary)
     assert page.texts("h1") == ["first"]
     assert page.texts("title") == ["first · Parcade"]
     assert dict(zip(page.texts("dt"), page.texts("dd"), strict=True)) == {
         "Success rate": "94 %",
-        "Mean return": "12.9",
+        "Return in training": "12.9",
+        "Evaluated": "14.2± 3.1",
         "Env steps": "2.05M",
         "Steps per second": "4.3k",
         "Episodes": "6.5k1.45 per second",

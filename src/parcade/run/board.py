@@ -1,0 +1,59 @@
+"""TensorBoard's event file. A full disk ends it with a warning and stops nothing else."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import IO, Any
+
+log = logging.getLogger("parcade.run")
+FLUSH_EVERY_S = 10.0
+
+
+class Board:
+    """Writes scalars as TensorBoard reads them (its own records, no torch here)."""
+
+    def __init__(self, folder: Path) -> None:
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.summary.writer.record_writer import RecordWriter
+
+        folder.mkdir(exist_ok=True)
+        number = len(list(folder.glob("events.out.tfevents.*")))
+        name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{number}"
+        self._file: IO[bytes] | None = open(folder / name, "ab")  # noqa: SIM115
+        self._records: Any = RecordWriter(self._file)
+        self._flushed_s = time.monotonic()
+        self._add(Event(wall_time=time.time(), file_version="brain.Event:2"))
+
+    def write(self, step: int, values: Mapping[str, float]) -> None:
+        """Add one point to each curve."""
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.compat.proto.summary_pb2 import Summary
+
+        summary = Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()])
+        self._add(Event(wall_time=time.time(), step=step, summary=summary))
+
+    def _add(self, event: Any) -> None:
+        if self._file is None:
+            return
+        try:
+            self._records.write(event.SerializeToString())
+            if time.monotonic() - self._flushed_s >= FLUSH_EVERY_S:
+                self._flushed_s = time.monotonic()
+                self._file.flush()
+        except OSError as error:
+            log.warning("TensorBoard's file in logs/ cannot be written (%s); its curves end here", error.strerror)
+            self.close()
+
+    def close(self) -> None:
+        """Close the file; twice is fine."""
+        file, self._file = self._file, None
+        if file is not None:
+            try:
+                file.close()
+            except OSError as error:
+                log.warning("the last points of TensorBoard's file could not be written (%s)", error.strerror)
