@@ -68,6 +68,11 @@ class Seat:
         said: tuple[str, int, Any] = self.talk.recv()
         return said
 
+    def has_rung(self) -> bool:
+        """Whether the worker has rung (or closed its end) and nobody has listened yet."""
+        assert self.bell is not None
+        return self.bell.poll(0)
+
     def read_bells(self) -> bytes | None:
         """Wait a moment for the worker to ring; return what it rang, None for nothing, b"" for a closed end."""
         try:

@@ -245,7 +245,10 @@ class ProcessPool:
             elif was_absent or pulse is None or pulse[0] != count:
                 self._pulses[worker] = (count, now)
             elif now - pulse[1] > self._step_deadline_s:
-                self._recover(seat, self._step_deadline_s)
+                if seat.has_rung():  # it has nothing left to do: recv was waiting for another worker
+                    self._hear(seat)
+                else:
+                    self._recover(seat, self._step_deadline_s)
 
     def _recover(self, seat: Seat, hung_s: float | None = None) -> None:
         worker = seat.orders.worker
