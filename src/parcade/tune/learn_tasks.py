@@ -50,7 +50,7 @@ _CLASSIC = {"hidden": (64, 64), "activation": "tanh", "clip_range": 0.2, "vf_coe
 _OURS = {"imports": ("parcade.tune.learn_envs",)}
 _LANDER = {
     **_CLASSIC,
-    **{"n_envs": 16, "n_steps": 1024, "batch_size": 64, "n_epochs": 4, "gamma": 0.999, "gae_lambda": 0.98},
+    **{"n_envs": 16, "n_steps": 128, "batch_size": 64, "n_epochs": 4, "gamma": 0.999, "gae_lambda": 0.98},
     **{"learning_rate": 3e-4, "lr_schedule": "constant", "ent_coef": 0.01},
 }
 _LANTERN = {
@@ -122,7 +122,7 @@ TASKS: dict[str, Task] = {
         peer="MaskablePPO",
         at_least=7.2,
         without={"env_kwargs": {"masked": False}},
-        without_at_most=4.0,
+        without_at_most=6.0,  # of 8: a policy finds some open doors by itself
     ),
     "lantern-features": Task(
         env={"game": "lantern", "observation": "features"},
