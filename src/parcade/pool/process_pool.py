@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import select
 import sys
 import time
+import weakref
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
@@ -30,6 +32,7 @@ from parcade.pool.supervisor import Supervisor, WorkerDiedError
 from parcade.pool.worker import BELL, Call, WorkerOrders
 
 START_METHODS = ("forkserver", "spawn", "fork")
+_OPEN_POOLS: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
 ABSENCE_S = 2.0  # a longer gap means that this process was elsewhere (learning, stopped), not that workers hang
 
 
@@ -87,7 +90,8 @@ class ProcessPool:
         self._pulses: list[tuple[int, float] | None] = [None for _ in orders]  # heartbeats seen, and when
         self._felt_s = 0.0
         self._slab: Slab | None = None
-        self._closed = False
+        self._closed, self.owner_pid = False, os.getpid()
+        _OPEN_POOLS.add(self)
         try:
             self._start()
         except BaseException:
@@ -332,6 +336,14 @@ class ProcessPool:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@atexit.register
+def _close_open_pools() -> None:
+    """Close what nobody closed, before multiprocessing sends SIGTERM, which workers leave to the trainer."""
+    for pool in list(_OPEN_POOLS):
+        if pool.owner_pid == os.getpid():  # not in a copy of this process
+            pool.close()
 
 
 def share_slots(n_envs: int, n_workers: int) -> list[range]:

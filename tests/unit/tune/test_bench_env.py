@@ -118,7 +118,7 @@ def test_private_memory_of_a_process_that_is_gone_is_zero():
         (["env", "--rounds", "0"], "must be above 0"),
         (["env", "--plot", "/nowhere/at/all.png"], "does not exist"),
         (["env", "--secons", "1"], "did you mean '--seconds'"),
-        (["train", "--cases", "small"], "knows the cases nature-cnn"),
+        (["train", "--cases", "small"], "has no case 'small'; its cases are nature-cnn"),
         (["walk"], "invalid choice"),
     ],
 )
