@@ -67,8 +67,7 @@ def _tiles(summary: Row) -> str:
     per_s = dig(summary, "episodes_per_s")
     tiles = (
         ("Success rate", percent(dig(summary, "success_rate")), ""),
-        ("Return in training", short(dig(summary, "return_mean")), ""),
-        *_evaluated(summary),
+        _return(summary),
         ("Env steps", short(dig(summary, "env_steps")), ""),
         ("Steps per second", short(dig(summary, "steps_per_s")), ""),
         ("Episodes", short(dig(summary, "episodes")), f"{short(per_s)} per second" if per_s > 0 else ""),
@@ -78,11 +77,13 @@ def _tiles(summary: Row) -> str:
     return f'<dl class="tiles">{"".join(cells)}</dl>'
 
 
-def _evaluated(summary: Row) -> list[tuple[str, str, str]]:
-    evaluation = summary.get("evaluation")
+def _return(summary: Row) -> tuple[str, str, str]:
+    """Return the tile of the evaluation, or of the training where there was none."""
+    evaluation, trained = summary.get("evaluation"), short(dig(summary, "return_mean"))
     if not evaluation:
-        return []
-    return [("Evaluated", short(dig(evaluation, "return_mean")), f"± {short(dig(evaluation, 'return_std'))}")]
+        return "Return in training", trained, ""
+    mean, std = (short(dig(evaluation, f"return_{name}")) for name in ("mean", "std"))
+    return "Evaluated return", mean, f"± {std}, in training {trained}"
 
 
 def _png(caption: str, picture: NDArray[np.uint8]) -> str:

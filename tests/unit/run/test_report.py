@@ -103,8 +103,7 @@ def test_headline_numbers(tmp_path):
     assert page.texts("title") == ["first · Parcade"]
     assert dict(zip(page.texts("dt"), page.texts("dd"), strict=True)) == {
         "Success rate": "94 %",
-        "Return in training": "12.9",
-        "Evaluated": "14.2± 3.1",
+        "Evaluated return": "14.2± 3.1, in training 12.9",
         "Env steps": "2.05M",
         "Steps per second": "4.3k",
         "Episodes": "6.5k1.45 per second",
