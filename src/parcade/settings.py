@@ -342,7 +342,7 @@ def _unique_keys() -> type[Any]:
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
             """Check the keys, then read as always."""
-            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
             twice = [key for number, key in enumerate(keys) if key in keys[:number]]
             if twice:
                 raise yaml.YAMLError(f"{twice[0]} is given twice")

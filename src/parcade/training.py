@@ -170,12 +170,9 @@ class Training:
         except ModelFileError:
             theirs, ours = asdict(policy.net), asdict(net_of(self.settings))
             others = [f"{name} {theirs[name]} instead of {ours[name]}" for name in ours if theirs[name] != ours[name]]
-            trained = (
-                f"it was trained in {spec.label} ({spec.observation})"
-                if spec.game
-                else f"it was trained in {spec.label}"
-            )
-            raise ModelFileError(f"{model} does not fit the network: {', with '.join([trained, *others])}") from None
+            where = f"{spec.label} ({spec.observation})" if spec.game else spec.label
+            told = ", with ".join([f"it was trained in {where}", *others])
+            raise ModelFileError(f"{model} does not fit the network: {told}") from None
 
     def start_over(self) -> None:
         """Begin anew in the folder of a run that left no checkpoint: the same seed gives the same numbers again."""

@@ -61,6 +61,12 @@ def test_what_a_config_file_cannot_mean_is_told(tmp_path, text, sentence):
         make_settings(read_config(path))
 
 
+def test_a_config_file_may_merge_in_a_mapping_of_its_own(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text("game_options: &first\n  floors: 1\nreward_weights:\n  <<: *first\n  key: 3\n")
+    assert read_config(path)["reward_weights"] == {"floors": 1, "key": 3}
+
+
 def test_what_is_for_games_is_refused_for_a_gymnasium_env():
     with pytest.raises(SettingsError, match="rom and observation are for games, not for the Gymnasium env CartPole-v1"):
         make_settings({"env_id": "CartPole-v1", "rom": "mine.gb", "observation": "pixels"})

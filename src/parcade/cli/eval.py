@@ -89,12 +89,8 @@ def _evaluate(arguments: argparse.Namespace) -> Any:
     given = given_settings(arguments)
     given.pop("model", None), given.pop("seed", None), given.pop("video", None)
     spec = env_spec(make_settings(given)) if arguments.random else load_policy(arguments.model)[1]
-    other = given.get("game") or given.get("env_id")
-    if (
-        not arguments.random
-        and other not in (None, spec.label)
-        and (other == given.get("game")) != (spec.game is not None)
-    ):
+    other = given.get("env_id" if spec.game else "game")
+    if other is not None:
         raise UsageError(f"{arguments.model} was trained in {spec.label}; it cannot play {other}")
     racing = given.pop("racing", None)
     if racing and "CarRacing" not in (given.get("env_id") or spec.env_id or ""):

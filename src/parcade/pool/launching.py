@@ -25,7 +25,7 @@ from parcade.env.make import make_game
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, PoolError
 from parcade.pool.lifecycle import Life
-from parcade.pool.worker import BELL, TALK, WorkerOrders, run_worker
+from parcade.pool.worker import BELL, FOR_THE_TRAINER, TALK, WorkerOrders, run_worker
 
 _OPEN_ENDS: weakref.WeakSet[Connection] = weakref.WeakSet()  # the trainer's ends of all pools' pipes
 BURIAL_S = 5.0
@@ -84,8 +84,7 @@ class Seat:
 
     def forget_bells(self) -> None:
         """Throw away what the worker rang."""
-        assert self.bell is not None
-        while self.bell.poll(0) and self.read_bells():
+        while self.has_rung() and self.read_bells():
             pass
 
     def bury(self, kill_now: bool) -> int | None:
@@ -204,7 +203,7 @@ def _bound_waits(pipe: Connection, seconds: float, *waits: int) -> None:
 def _interrupts_held() -> Iterator[None]:
     """Hold Ctrl-C and SIGTERM back from a process until it ignores them; the fork server never sees them."""
     resource_tracker.ensure_running()  # starting it would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_THE_TRAINER)
     try:
         yield
     finally:

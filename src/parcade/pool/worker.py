@@ -94,18 +94,18 @@ class Call:
     arguments: bytes
 
 
+FOR_THE_TRAINER = (signal.SIGINT, signal.SIGTERM)  # a terminal, `timeout` or a batch system sends them to all at once
+
+
 class TrainerGoneError(Exception):
     """The other end of a pipe is closed."""
 
 
 def run_worker(packed: bytes, bell: Connection, talk: Connection) -> None:
     """Serve until the trainer closes the bell; an exception is told over ``talk`` and ends the process."""
-    for number in (
-        signal.SIGINT,
-        signal.SIGTERM,
-    ):  # of a terminal, `timeout` or a batch system: the trainer's to handle
+    for number in FOR_THE_TRAINER:
         signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT, signal.SIGTERM})  # held back while this process started
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_THE_TRAINER)  # they were held back while this process started
     runners: dict[int, SlotRunner] = {}
     try:
         orders: WorkerOrders = cloudpickle.loads(packed)

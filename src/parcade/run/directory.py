@@ -60,8 +60,9 @@ class RunFolder:
 
 
 def newest_run(below: Path) -> Path | None:
-    """Return the folder of the run begun last somewhere below a folder, by the time stamp in its name."""
-    runs = (config.parent for config in below.glob("**/config.json") if (config.parent / "manifest.json").is_file())
+    """Return the folder of the run begun last up to three folders down, by the time stamp in its name."""
+    configs = (path for depth in ("*", "*/*", "*/*/*") for path in below.glob(f"{depth}/config.json"))
+    runs = (path.parent for path in configs if path.with_name("manifest.json").is_file())
     return max(runs, key=lambda run: (run.name, run.stat().st_mtime), default=None)
 
 
