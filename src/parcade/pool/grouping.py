@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,10 @@ from gymnasium import spaces
 from parcade.env.slot import write_leaves
 from parcade.errors import PoolError, SettingsError
 from parcade.pool.journal import Journal, Slots
-from parcade.pool.protocol import StepRows
+from parcade.pool.protocol import Array, StepRows
 from parcade.pool.slab import Slab
 
-MOST_GROUPS = 0xFFFF  # the bell names a group in two bytes, one value is taken
+MOST_GROUPS = 0xFFFE  # the bell names a group in two bytes, two values are taken
 
 
 class GroupedRows:
@@ -101,6 +102,26 @@ class GroupedRows:
         for slot in slots:
             self.under_way[slot] = False
         return rows
+
+    def begin_stretch(self) -> None:
+        """All groups are under way for a while; what they do is noted at the end."""
+        if any(self.under_way):
+            raise PoolError("steps are under way; recv them before the slots play by themselves")
+        self.under_way = [True] * len(self.slices)
+
+    def finish_stretch(self, actions: Mapping[str, Array], ended: Array, episodes: Array) -> None:
+        """Note steps (T, N, ...) that the slots took by themselves, as if each had been sent and received."""
+        for group, part in enumerate(self.slices):
+            of_group = {leaf: rows[:, part] for leaf, rows in actions.items()}
+            ends = ended[:, part]
+            for step in range(len(ends)):
+                self.journal.append(group, {leaf: rows[step] for leaf, rows in of_group.items()})
+                if ends[step].any():
+                    over = self.slots[group][ends[step]]
+                    self.journal.finish(group, over, episodes[step, over])
+            self.steps_sent[group] += len(ended)
+            self.slab.arrays["steps_done"][part] = self.steps_sent[group]  # a step taken again was counted twice
+            self.under_way[group] = False
 
     def forget_steps(self) -> None:
         """Count from zero again; no worker is at work."""

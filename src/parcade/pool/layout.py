@@ -61,12 +61,13 @@ def plan_layout(
     wanted += [(name, (n_slots,), dtype) for name, dtype in per_slot.items()]
     wanted.append(("metrics", (n_slots, len(metric_names)), "<f4"))
     wanted += [("beats", (n_workers,), "<u8"), ("current_slot", (n_workers,), "<i4")]
-    return _place(wanted, n_slots, n_workers, metric_names)
+    return place_fields(wanted, n_slots, n_workers, metric_names)
 
 
-def _place(
+def place_fields(
     wanted: Iterable[tuple[str, tuple[int, ...], str]], n_slots: int, n_workers: int, metric_names: tuple[str, ...]
 ) -> SlabLayout:
+    """Return the layout of these arrays (name, shape, dtype), one behind the other."""
     places, offset = [], 0
     for name, shape, dtype in wanted:
         places.append(FieldPlace(name, shape, dtype, offset))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import select
 import sys
@@ -26,10 +27,11 @@ from parcade.pool.launching import GLANCE_S, Seat
 from parcade.pool.layout import plan_layout
 from parcade.pool.lifecycle import Phase
 from parcade.pool.limits import allow_files
-from parcade.pool.protocol import Array, StepRows
+from parcade.pool.protocol import Array, Player, StepRows, StretchRows
 from parcade.pool.slab import Slab
+from parcade.pool.stretch import Stretch
 from parcade.pool.supervisor import Supervisor, WorkerDiedError
-from parcade.pool.worker import BELL, Call, WorkerOrders
+from parcade.pool.worker import BELL, STRETCH, Call, WorkerOrders
 
 START_METHODS = ("forkserver", "spawn", "fork")
 _OPEN_POOLS: weakref.WeakSet[ProcessPool] = weakref.WeakSet()
@@ -90,6 +92,7 @@ class ProcessPool:
         self._pulses: list[tuple[int, float] | None] = [None for _ in orders]  # heartbeats seen, and when
         self._felt_s = 0.0
         self._slab: Slab | None = None
+        self._stretch: Stretch | None = None
         self._closed, self.owner_pid = False, os.getpid()
         _OPEN_POOLS.add(self)
         try:
@@ -206,6 +209,22 @@ class ProcessPool:
             del self._answered[int(slot)]
         return slots, self.groups.finish_slots(slots)
 
+    def play(self, player: Player, weights: Array, seed: int, n_steps: int) -> StretchRows:
+        """Let every worker step its slots with the player's actions; a dead one goes on where it stood."""
+        self._check_open()
+        stretch = self._stretch = Stretch.following(self._stretch, self.slab, self.groups, player, n_steps)
+        stretch.begin(weights, seed)
+        self._supervisor.stretch = stretch
+        for seat, pending in zip(self._supervisor.seats, self._pending, strict=True):
+            pending.add(STRETCH)
+            with contextlib.suppress(WorkerDiedError):  # _hear finds out, names it and brings it back
+                self._supervisor.play(seat)
+        for seat, pending in zip(self._supervisor.seats, self._pending, strict=True):
+            while pending:
+                self._hear(seat)
+        self._supervisor.stretch = None
+        return stretch.finish()
+
     def _check_first_come(self) -> None:
         if not self._first_come:
             raise SettingsError(f"first come needs n_groups == n_envs, got {self.n_groups} and {self.n_envs}")
@@ -231,6 +250,10 @@ class ProcessPool:
             return self._recover(seat)
         for (group,) in BELL.iter_unpack(said):
             self._pending[seat.orders.worker].discard(group)
+            if group == STRETCH:
+                assert self._stretch is not None
+                seat.batches += self._stretch.newly_taken(seat.orders.worker)
+                continue
             seat.batches += 1
             if self._first_come:
                 self._answered[group] = None
@@ -268,6 +291,7 @@ class ProcessPool:
         """Wait for the steps under way and forget them; holds also after a Ctrl-C in the middle of send or recv."""
         self._check_open()
         self._supervisor.settle_all()
+        self._supervisor.stretch = None
         self._answered.clear()
         for pending in self._pending:
             pending.clear()
@@ -328,6 +352,8 @@ class ProcessPool:
         if not self._closed:
             self._closed = True
             self._supervisor.close()
+            if self._stretch is not None:
+                self._stretch.close()
             if self._slab is not None:
                 self._slab.close()
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
 from gymnasium import spaces
 
 Array = npt.NDArray[Any]
+Choose = Callable[[int, Mapping[str, Array]], Any]  # step of the stretch, observation rows -> an action for each row
 
 
 class StepRows(NamedTuple):
@@ -26,6 +27,41 @@ class StepRows(NamedTuple):
     episode_return: Array
     episode_length: Array
     metrics: Array
+
+
+class StretchRows(NamedTuple):
+    """What all slots did in T steps of their own, as arrays (T, N, ...); views that hold until the next ``play``.
+
+    ``obs`` is (T + 1, N, ...): before each step, and after the last. What is said of ended episodes means something
+    only where ``terminated | truncated``.
+    """
+
+    obs: Mapping[str, Array]
+    actions: Mapping[str, Array]
+    reward: Array
+    terminated: Array
+    truncated: Array
+    final: Mapping[str, Array]
+    episode_return: Array
+    episode_length: Array
+    metrics: Array
+
+
+class Player(Protocol):
+    """Chooses actions where the envs are. Picklable, and made of nothing that a worker does not have (no torch).
+
+    A row's action must depend on the weights, the seed, the slot, the step and the row alone: the numbers are then the
+    same for any number of workers, and after a worker's death.
+    """
+
+    @property
+    def n_weights(self) -> int:
+        """How many numbers ``prepare`` wants."""
+        ...
+
+    def prepare(self, weights: Array, seed: int, slots: range, n_steps: int) -> Choose:
+        """Return what chooses the actions of these slots over a stretch of ``n_steps``."""
+        ...
 
 
 class Pool(Protocol):
@@ -52,6 +88,10 @@ class Pool(Protocol):
 
     def recv(self, group: int = 0) -> StepRows:
         """Wait until every slot of the group has taken its step."""
+        ...
+
+    def play(self, player: Player, weights: Array, seed: int, n_steps: int) -> StretchRows:
+        """Let every slot take ``n_steps`` steps with the player's actions, without a word in between."""
         ...
 
     def dump(self) -> dict[str, Array]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from parcade.errors import ParcadeError, PoolError
 from parcade.pool.calling import answer, check_call, result
 from parcade.pool.grouping import GroupedRows, check_counts
 from parcade.pool.layout import plan_layout
-from parcade.pool.protocol import Array, StepRows
+from parcade.pool.protocol import Array, Player, StepRows, StretchRows
 from parcade.pool.slab import Slab
 from parcade.pool.stepping import SlotRunner
+from parcade.pool.stretch import Stretch, StretchRunner
 
 
 class SerialPool:
@@ -29,6 +31,7 @@ class SerialPool:
         self.restarts: list[str] = []
         self.cut_episodes = 0
         self._slab: Slab | None = None
+        self._stretch: Stretch | None = None
         try:
             self.envs += [as_slot_env(make(spec.with_(slot=slot))) for slot in range(n_envs)]
             first = self.envs[0]
@@ -70,18 +73,32 @@ class SerialPool:
         """Take the group's steps, slot by slot."""
         self.groups.expect(group)
         runners = self._groups_of_runners[group]
-        try:
+        with self._faults_named():
             for runner in runners:
                 runner.press()
             for runner in runners:
                 runner.settle()
+        return self.groups.finish(group)
+
+    def play(self, player: Player, weights: Array, seed: int, n_steps: int) -> StretchRows:
+        """Step all slots with the player's actions."""
+        stretch = self._stretch = Stretch.following(self._stretch, self.slab, self.groups, player, n_steps)
+        stretch.begin(weights, seed)
+        runner = StretchRunner(self._runners, self.slab, stretch.track, 0)
+        with self._faults_named():
+            runner.run(player, 0, n_steps)
+        return stretch.finish()
+
+    @contextlib.contextmanager
+    def _faults_named(self) -> Iterator[None]:
+        try:
+            yield
         except ParcadeError:
             raise
         except Exception as error:
             slot = int(self.slab.arrays["current_slot"][0])
             step = int(self.slab.arrays["running_length"][slot])
             raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
-        return self.groups.finish(group)
 
     def dump(self) -> dict[str, Array]:
         """Return the journal; no step may be under way."""
@@ -114,6 +131,9 @@ class SerialPool:
         for env in self.envs:
             env.close()
         self.envs = []
+        if self._stretch is not None:
+            self._stretch.close()
+            self._stretch = None
         if self._slab is not None:
             self._slab.close()
             self._slab = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any
 
@@ -28,7 +28,9 @@ from parcade.pool.lifecycle import (
     cause_of_exit,
 )
 from parcade.pool.slab import Slab
-from parcade.pool.worker import Call, Finish, Restore, Settle, SlotPlan, WorkerOrders
+from parcade.pool.stepping import Actions
+from parcade.pool.stretch import Stretch
+from parcade.pool.worker import STRETCH, Call, Finish, Restore, Settle, SlotPlan, WorkerOrders
 
 log = logging.getLogger("parcade.pool")
 GLANCE_S = 0.2  # how long a wait lasts before the process is looked at
@@ -59,6 +61,7 @@ class Supervisor:
         self.attributes: dict[int, dict[str, bytes]] = {}  # slot -> what the user set in its env, cloudpickled
         self._poisoned: set[tuple[int, int]] = set()  # (slot, episode) whose reset kills
         self._cuts: dict[tuple[int, int], int] = {}  # (slot, episode) -> the step that kills
+        self.stretch: Stretch | None = None  # under way: the slots play by themselves
         self._begun = False  # whether the slots' present observations were handed out
         self._slab: Slab | None = None
         self._groups: GroupedRows | None = None
@@ -135,13 +138,15 @@ class Supervisor:
                 self.recover(seat, (), death.hung_s)
         self._begun = True
 
-    def recover(self, seat: Seat, pending: Iterable[int], hung_s: float | None = None) -> None:
-        """Bring a dead (or hung) worker's slots back exactly; ``pending`` are the groups it has not answered.
+    def recover(self, seat: Seat, pending: Collection[int], hung_s: float | None = None) -> None:
+        """Bring a dead (or hung) worker's slots back exactly; ``pending``: what it has not answered, groups or STRETCH.
 
-        Returns when the worker lives, stands where it stood and works on the pending groups again.
+        Returns when the worker lives, stands where it stood and works on what is pending again.
         """
         while True:
             cause, place = self._autopsy(seat, hung_s)
+            if self.stretch is not None and place is None and cause.kind == "raised":  # the player: it would again
+                raise self._as_user_error(seat, cause)
             order = self._decide(seat, cause, place)
             time.sleep(order.pause_s)
             try:
@@ -150,6 +155,9 @@ class Supervisor:
                 restore, unfinished = self._plan(seat)
                 self._command(seat, restore)
                 self._await_word(seat, "restored", self._step_deadline_s)
+                if STRETCH in pending:
+                    self.play(seat)
+                    return
                 for group in pending:
                     mine = tuple(slot for slot in unfinished if slot % seat.orders.n_groups == group)
                     self._command(seat, Finish(group, mine))
@@ -157,10 +165,18 @@ class Supervisor:
             except WorkerDiedError as death:
                 hung_s = death.hung_s
 
+    def play(self, seat: Seat) -> None:
+        """Send a worker into the stretch under way, or back into it."""
+        assert self.stretch is not None
+        self._command(seat, self.stretch.command(seat.orders.worker))
+
     def _plan(self, seat: Seat) -> tuple[Restore, list[int]]:
         """Return where each slot goes back to, its last complete row, and which slots have a step to finish."""
         plans, unfinished = {}, []
         for slot in seat.orders.slots:
+            if self.stretch is not None:
+                plans[slot] = self._slot_plan(slot, *self.stretch.place(slot, seat.orders.worker), was_seen=True)
+                continue
             plans[slot], has_step = self._plan_slot(slot, slot % seat.orders.n_groups)
             if has_step:
                 unfinished.append(slot)
@@ -180,12 +196,15 @@ class Supervisor:
             elif arrays["terminated"][slot] or arrays["truncated"][slot]:
                 # Its step is complete and ended the episode; recv has not handed it out yet.
                 episode, steps, was_seen = int(arrays["episode"][slot]), 0, False
+        return self._slot_plan(slot, episode, journal.actions(slot, steps), was_seen), unfinished
+
+    def _slot_plan(self, slot: int, episode: int, actions: Actions, was_seen: bool) -> SlotPlan:
+        """Return the way to where these actions lead, or to the last place on it that does not kill."""
         if (slot, episode) in self._poisoned:  # its reset worked once and kills now: the episode cannot be brought back
-            return SlotPlan(episode, journal.actions(slot, 0), doomed=was_seen), unfinished
+            return SlotPlan(episode, _first(actions, 0), doomed=was_seen)
         if (slot, episode) in self._cuts:
-            steps = min(steps, self._cuts[slot, episode])
-            return SlotPlan(episode, journal.actions(slot, steps), doomed=True), unfinished
-        return SlotPlan(episode, journal.actions(slot, steps)), unfinished
+            return SlotPlan(episode, _first(actions, self._cuts[slot, episode]), doomed=True)
+        return SlotPlan(episode, actions)
 
     def _command(self, seat: Seat, command: Any) -> None:
         try:
@@ -230,6 +249,8 @@ class Supervisor:
         return 0 if self._slab is None else int(self._slab.arrays["beats"][seat.orders.worker])
 
     def _decide(self, seat: Seat, cause: Cause, place: Place | None) -> Restart:
+        if self.stretch is not None:
+            seat.batches += self.stretch.newly_taken(seat.orders.worker)
         if seat.batches:
             seat.life, _ = advance(seat.life, Answered(seat.batches), self._budget)
             seat.batches = 0
@@ -306,3 +327,7 @@ class Supervisor:
                 with contextlib.suppress(ValueError):  # the kernel itself holds it; nothing more can be done
                     seat.process.close()
                 seat.process = None
+
+
+def _first(actions: Actions, steps: int) -> Actions:
+    return {leaf: rows[:steps] for leaf, rows in actions.items()}

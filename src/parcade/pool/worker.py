@@ -28,9 +28,11 @@ from parcade.pool.layout import SlabLayout
 from parcade.pool.lifecycle import BEING_MADE
 from parcade.pool.slab import Slab
 from parcade.pool.stepping import Actions, SlotRunner
+from parcade.pool.stretch import Play, StretchRunner
 
 BELL = struct.Struct("<H")  # what rings: a group's number
 TALK = BELL.pack(0xFFFF)  # a command waits on the other pipe
+STRETCH = 0xFFFE  # rings in place of a group when a stretch is over
 EXIT_AFTER_RAISE = 70
 
 
@@ -110,9 +112,9 @@ def run_worker(packed: bytes, bell: Connection, talk: Connection) -> None:
     try:
         orders: WorkerOrders = cloudpickle.loads(packed)
         _settle(orders)
-        idle = _make_runners(orders, runners, talk)
+        slab = _make_runners(orders, runners, talk)
         _say(talk, "ready")
-        _serve(orders, runners, bell, talk, idle)
+        _serve(orders, runners, slab, bell, talk)
     except TrainerGoneError:
         pass
     except BaseException as error:
@@ -138,8 +140,8 @@ def _settle(orders: WorkerOrders) -> None:
     _limit_memory(orders.memory_limit_mb)
 
 
-def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Connection) -> memoryview:
-    """Make every slot's env; return the slab's field in which this worker says where it is."""
+def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Connection) -> Slab:
+    """Make every slot's env; return the slab they write to."""
     first, path, layout = None, orders.slab_path, orders.layout
     if path is None or layout is None:
         first = _make_env(orders.spec, orders.slots[0])
@@ -155,7 +157,7 @@ def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Co
         runners[slot] = SlotRunner(env, slab, slot, orders.worker, orders.run_seed)
         beats[orders.worker] += 1
     current[orders.worker] = -1
-    return current
+    return slab
 
 
 def _make_env(spec: EnvSpec, slot: int) -> SlotEnv:
@@ -171,14 +173,15 @@ def _check_spaces(env: SlotEnv, slab: Slab) -> None:
 
 
 def _serve(
-    orders: WorkerOrders, runners: dict[int, SlotRunner], bell: Connection, talk: Connection, current: memoryview
+    orders: WorkerOrders, runners: dict[int, SlotRunner], slab: Slab, bell: Connection, talk: Connection
 ) -> None:
     groups = [
         [runners[slot] for slot in orders.slots if slot % orders.n_groups == group] for group in range(orders.n_groups)
     ]
     presses = [[runner.press for runner in group if runner.has_halves] for group in groups]
     settles = [[runner.settle for runner in group] for group in groups]
-    fd, worker = bell.fileno(), orders.worker
+    fd, worker, current = bell.fileno(), orders.worker, slab.arrays["current_slot"].data
+    stretches = _Stretches(orders, runners, slab)
     while True:
         try:
             message = os.read(fd, BELL.size)
@@ -188,7 +191,7 @@ def _serve(
             raise TrainerGoneError
         if message == TALK:
             serial, command = _hear(talk)
-            message = _obey(serial, command, runners, talk)
+            message = stretches.play(command) if isinstance(command, Play) else _obey(serial, command, runners, talk)
         else:
             group = BELL.unpack(message)[0]
             for press in presses[group]:
@@ -198,6 +201,23 @@ def _serve(
         current[worker] = -1
         if message:
             _ring(fd, message)
+
+
+class _Stretches:
+    """Plays stretches; the block they are kept in is attached once."""
+
+    def __init__(self, orders: WorkerOrders, runners: dict[int, SlotRunner], slab: Slab) -> None:
+        self._worker, self._slab, self._runners = orders.worker, slab, list(runners.values())
+        self._path = ""
+        self._runner: StretchRunner | None = None
+
+    def play(self, command: Play) -> bytes:
+        """Take the steps; return what the bell has to say about it."""
+        if self._runner is None or command.path != self._path:
+            track = Slab.attach(command.path, command.layout)
+            self._path, self._runner = command.path, StretchRunner(self._runners, self._slab, track, self._worker)
+        self._runner.run(command.player, command.first, command.n_steps)
+        return BELL.pack(STRETCH)
 
 
 def _obey(serial: int, command: Any, runners: dict[int, SlotRunner], talk: Connection) -> bytes:

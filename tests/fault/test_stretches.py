@@ -1,0 +1,249 @@
+"""Slots that play by themselves: what they leave is what steps sent one by one would, whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+import toy_envs as toys
+from players import Scripted, Stumbling, Watchful
+from pool_support import copied, no_leaks, own_slabs, play, same  # noqa: F401
+from toy_envs import KILL, one
+
+from parcade.api import make_pool
+from parcade.errors import EnvError, PoolError
+from parcade.pool.protocol import StepRows
+from parcade.pool.seeding import episode_seed
+
+SEED, N, STEPS = 5, 5, 24
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    """Restart dead workers at once."""
+    monkeypatch.setattr("parcade.pool.lifecycle.PAUSES_S", (0.0,))
+
+
+class Told:
+    """One action for each step and slot: 0 and 1 in turn, and KILL where it is said."""
+
+    def __init__(self, steps=STEPS, n_envs=N, kills=()):
+        self.actions = (np.arange(steps)[:, None] + np.arange(n_envs)) % 2
+        for step, slot in kills:
+            self.actions[step, slot] = KILL
+
+    def batch(self, t, group=0):
+        return self.actions[t, group :: self.n_groups]
+
+    n_groups = 1
+
+    def player(self, cls=Scripted):
+        return cls(self.actions.shape[1], self.actions.size)
+
+    @property
+    def weights(self):
+        return self.actions.astype(np.float32).ravel()
+
+
+def pool_of(factory, n_envs=N, **options):
+    pool = make_pool(factory, n_envs, seed=SEED, **options)
+    pool.reset()
+    return pool
+
+
+def rows_of(stretch):
+    """Return a stretch as the list that ``play`` returns."""
+    out = [{f"obs:{leaf}": array[0].copy() for leaf, array in stretch.obs.items()}]
+    for t in range(len(stretch.reward)):
+        out.append(
+            copied(
+                StepRows(
+                    {leaf: array[t + 1] for leaf, array in stretch.obs.items()},
+                    *(array[t] for array in stretch[2:5]),
+                    {leaf: array[t] for leaf, array in stretch.final.items()},
+                    *(array[t] for array in stretch[6:]),
+                )
+            )
+        )
+    return out
+
+
+def stretched(pool, told, steps=STEPS, first=0):
+    return rows_of(pool.play(told.player(), told.weights, first, steps))
+
+
+def sent(told, factory=None, n_envs=N, **options):
+    """The same steps, sent one by one to a pool in which nothing dies."""
+    with pool_of(factory or one(toys.Toy), n_envs, n_workers=0, **options) as pool:
+        rows = play(pool, len(told.actions), script=told)
+        return rows, pool.dump()
+
+
+@pytest.mark.parametrize("n_workers", [0, 1, 2, 3])
+def test_a_stretch_is_what_single_steps_are(n_workers):
+    told = Told()
+    rows, dump = sent(told)
+    with pool_of(one(toys.Toy), n_workers=n_workers) as pool:
+        same(rows, stretched(pool, told))
+        assert {name: a.tolist() for name, a in pool.dump().items()} == {n: a.tolist() for n, a in dump.items()}
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_stretches_and_single_steps_follow_each_other(n_workers):
+    told = Told(4 * STEPS)
+    rows, _ = sent(told)
+    with pool_of(one(toys.Toy), n_workers=n_workers, n_groups=2) as pool:
+        told.n_groups = 2
+        first = stretched(pool, told)
+        between = play(pool, STEPS, first=STEPS, script=told)[2:]
+        saved = pool.dump()
+        last = stretched(pool, told, first=2 * STEPS)
+        pool.load(saved)
+        again = stretched(pool, told, first=2 * STEPS)
+        end = stretched(pool, told, first=3 * STEPS)
+    same(last, again)
+    same(rows[: STEPS + 1], first)
+    joined = [{name: np.empty((N, *a.shape[1:]), a.dtype) for name, a in row.items()} for row in between[::2]]
+    for index, row in enumerate(joined):
+        for group in (0, 1):
+            for name in row:
+                row[name][group::2] = between[2 * index + group][name]
+    same(rows[STEPS + 1 : 2 * STEPS + 1], joined)
+    same(rows[2 * STEPS + 1 :], [*last[1:], *end[1:]])
+
+
+def test_lantern_plays_the_same_in_any_number_of_workers():
+    options = {"max_steps": 9}
+    told = Told(20, 6)
+    rows, _ = sent(told, "lantern", 6, **options)
+    for n_workers in (0, 2, 4):
+        with pool_of("lantern", 6, n_workers=n_workers, **options) as pool:
+            same(rows, stretched(pool, told, 20))
+
+
+def test_a_stretch_of_another_length_takes_another_block_and_the_first_is_removed():
+    told = Told()
+    with pool_of(one(toys.Toy), n_workers=2) as pool:
+        stretched(pool, told, 4)
+        stretched(pool, told, 8)
+        assert len(own_slabs()) == 2  # the pool's own and the stretch's
+    assert own_slabs() == []
+
+
+@pytest.mark.parametrize(
+    ("cls", "words"),
+    [
+        (toys.Raise, "raised ZeroDivisionError: a toy fault"),
+        (toys.Segfault, "killed by SIGSEGV"),
+        (toys.Exit, "exited by itself with code 7"),
+        (toys.Hang, "did not move for 0.5 s and was killed"),
+    ],
+)
+def test_a_step_that_kills_once_changes_nothing(cls, words, tmp_path):
+    told = Told(kills=[(15, 1)])
+    rows, dump = sent(told)
+    deadline = 0.5 if cls is toys.Hang else 60.0
+    with pool_of(one(cls, marker=str(tmp_path / "died")), n_workers=2, step_deadline_s=deadline) as pool:
+        same(rows, stretched(pool, told))
+        (line,) = pool.restarts
+        assert words in line
+        assert " in slot 1 at step " in line
+        assert "restored exactly" in line
+        assert {name: a.tolist() for name, a in pool.dump().items()} == {n: a.tolist() for n, a in dump.items()}
+
+
+def test_a_step_that_always_kills_is_cut_out_and_the_stretch_goes_on():
+    told = Told(kills=[(3, 1)])
+    rows, _ = sent(told)
+    with pool_of(one(toys.Segfault), n_workers=1) as pool:
+        found = stretched(pool, told)
+        assert found[1 + 3]["truncated"].tolist() == [False, True, False, False, False]
+        assert found[1 + 3]["length"][1] == 3
+        assert (found[1 + 3]["final:obs"][1] == found[3]["obs:obs"][1]).all()
+        assert (pool.cut_episodes, len(pool.restarts)) == (1, 2)
+        others = [0, 2, 3, 4]
+        for a, b in zip(rows, found, strict=True):
+            assert all((a[name][others] == b[name][others]).all() for name in a)
+        dump = pool.dump()
+        assert (dump["episode"] == pool.slab.arrays["episode"]).all()
+
+
+def test_resets_that_kill_are_skipped():
+    seeds = (episode_seed(SEED, 1, 1), episode_seed(SEED, 4, 2))
+    with pool_of(one(toys.Segfault, where="reset", seeds=seeds), n_workers=2, restarts=6) as pool:
+        found = stretched(pool, Told(60), 60)
+        assert all(np.isfinite(row["obs:obs"]).all() for row in found)
+        assert pool.cut_episodes == 2
+        assert (pool.dump()["episode"] == pool.slab.arrays["episode"]).all()
+
+
+def test_workers_killed_from_outside_at_any_moment_change_nothing():
+    told = Told(400)
+    rows, dump = sent(told, one(toys.Slow, base_s=0.0))
+    random.seed(3)
+    with pool_of(one(toys.Slow), n_workers=2, restarts=100) as pool:
+        done = threading.Event()
+
+        def kill():
+            while not done.wait(random.uniform(0.05, 0.25)):
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(random.choice(pool.worker_pids), signal.SIGKILL)
+
+        killer = threading.Thread(target=kill)
+        killer.start()
+        found = []
+        for first in range(0, 400, 100):
+            found += stretched(pool, told, 100, first)[1 if first else 0 :]
+        done.set()
+        killer.join()
+        same(rows, found)
+        assert len(pool.restarts) > 2
+        assert {name: a.tolist() for name, a in pool.dump().items()} == {n: a.tolist() for n, a in dump.items()}
+
+
+def test_a_player_that_stumbles_is_told_at_once():
+    told = Told()
+    with pool_of(one(toys.Toy), n_workers=2) as pool:
+        with pytest.raises(EnvError, match="the player stumbles"):
+            pool.play(told.player(Stumbling), told.weights, 0, STEPS)
+        assert not pool.alive
+
+
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_stretch_waits_for_no_steps_under_way(n_workers):
+    told = Told()
+    with pool_of(one(toys.Toy), n_workers=n_workers) as pool:
+        pool.send(told.batch(0))
+        with pytest.raises(PoolError, match="steps are under way"):
+            stretched(pool, told)
+        pool.recv()
+        stretched(pool, told)
+
+
+def test_a_pool_left_in_the_middle_of_a_stretch_can_be_reset():
+    """As after a Ctrl-C: workers finish what they began, and it is forgotten."""
+    told = Told(100)
+    rows, _ = sent(told, one(toys.Slow, base_s=0.0))
+    with pool_of(one(toys.Slow), n_workers=2) as pool:
+        interrupt = threading.Timer(0.2, lambda: signal.raise_signal(signal.SIGINT))
+        interrupt.start()
+        began = time.monotonic()
+        with pytest.raises(KeyboardInterrupt):
+            stretched(pool, told, 100)
+        assert time.monotonic() - began < 10
+        pool.reset()
+        same(rows, stretched(pool, told, 100))
+
+
+def test_a_player_sees_the_rows_of_its_slots():
+    def watched(n_workers):
+        with pool_of(one(toys.Toy), n_workers=n_workers) as pool:
+            return rows_of(pool.play(Watchful(N, 1), np.zeros(1), 0, STEPS))
+
+    same(watched(0), watched(2))
