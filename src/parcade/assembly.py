@@ -13,9 +13,10 @@ from parcade.env.sharing import workers_for
 from parcade.env.slot import leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
+from parcade.learn.loss import PpoSettings
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings, Policy
-from parcade.learn.ppo import Learner, PpoSettings
+from parcade.learn.ppo import Learner
 from parcade.learn.rollout import Rollout
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool

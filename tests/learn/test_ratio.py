@@ -6,8 +6,8 @@ import torch
 from gymnasium import spaces
 from tiny_envs import Walk, bench
 
+from parcade.learn.loss import ppo_loss
 from parcade.learn.policy import NetSettings
-from parcade.learn.ppo import ppo_loss
 
 PICTURE = spaces.Box(0, 255, (4, 36, 36), np.uint8)
 VECTOR = spaces.Box(-1, 1, (6,), np.float32)

@@ -13,8 +13,9 @@ from gymnasium import spaces
 from parcade.env.slot import leaves
 from parcade.env.spec import EnvSpec
 from parcade.learn.collect import Collector
+from parcade.learn.loss import PpoSettings
 from parcade.learn.policy import NetSettings, Policy
-from parcade.learn.ppo import Learner, PpoSettings
+from parcade.learn.ppo import Learner
 from parcade.learn.rollout import Rollout
 from parcade.pool.serial_pool import SerialPool
 

@@ -1,19 +1,24 @@
-"""From a pool to a rollout: act, send, receive, group by group, so that emulation and inference overlap."""
+"""From a pool to a rollout.
+
+A small policy plays beside the envs, in the workers, and the trainer looks at the whole stretch afterwards. Any other
+acts here: act, send, receive, group by group, so that emulation and inference overlap.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from parcade.errors import EnvError, ModelFileError
+from parcade.errors import ModelFileError
+from parcade.learn.player import CategoricalPlayer, check_possible
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Array, Episode, Rollout
-from parcade.pool.protocol import Pool, StepRows
+from parcade.pool.protocol import Pool, StepRows, StretchRows
 
 # Matrix kernels treat one to three rows by another road than many; from four rows on a row's result does not depend
 # on its neighbours, and the learner finds the very log probabilities that were stored while collecting.
@@ -38,7 +43,7 @@ class Collector:
         self._parts = [slice(group, pool.n_envs, pool.n_groups) for group in range(pool.n_groups)]
         self._slots = [np.arange(pool.n_envs)[part] for part in self._parts]
         self._device = next(policy.parameters()).device
-        self._values_apart = policy.values_apart
+        self._values_apart, self._player = policy.values_apart, policy.player()
         self._states, rollout.states = policy.initial_state(pool.n_envs), policy.initial_state(pool.n_envs)
         self._actions, self._log_probs = rollout.actions.numpy(), rollout.log_probs.numpy()
 
@@ -66,11 +71,22 @@ class Collector:
     @torch.inference_mode()
     def collect(self) -> Rollout:
         """Take T steps in every slot; on return the rollout is complete up to the values of final observations."""
-        pool, rollout = self._pool, self._rollout
+        rollout = self._rollout
         rollout.episodes, rollout.env_s, rollout.inference_s = [], 0.0, 0.0
         rollout.states.copy_(self._states)
         self._policy.prepare()
         cut: list[_Cut] = []
+        if self._player is None:
+            self._act_here(cut)
+        else:
+            self._act_in_workers(self._player, cut)
+        started = time.perf_counter()
+        self._value_ends(cut)
+        rollout.inference_s += time.perf_counter() - started
+        return rollout
+
+    def _act_here(self, cut: list[_Cut]) -> None:
+        pool, rollout = self._pool, self._rollout
         for group, part in enumerate(self._parts):
             self._store_observation(0, part, pool.observations(group))
             self._act_and_send(0, group)
@@ -83,23 +99,26 @@ class Collector:
                 self._store_observation(t + 1, part, rows.obs)
                 if t + 1 < rollout.n_steps:
                     self._act_and_send(t + 1, group)
-        started = time.perf_counter()
-        self._value_ends(cut)
-        rollout.inference_s += time.perf_counter() - started
-        return rollout
+
+    def _act_in_workers(self, player: CategoricalPlayer, cut: list[_Cut]) -> None:
+        rollout, started = self._rollout, time.perf_counter()
+        seed = int(torch.randint(1 << 62, (), generator=self._noise))
+        rows = self._pool.play(player, self._policy.player_weights(), seed, rollout.n_steps)
+        rollout.env_s = time.perf_counter() - started
+        for name, array in rollout.obs.items():
+            array[:] = rows.obs[name]
+        (choices,) = rows.actions.values()
+        np.subtract(choices, player.start, out=self._actions)
+        rollout.rewards[:], rollout.terminated[:], rollout.truncated[:] = rows.reward, rows.terminated, rows.truncated
+        for t, slot in np.argwhere(rollout.ended):
+            self._store_end(int(t), int(slot), rows, (t, slot), cut)
 
     def _store_observation(self, t: int, part: slice, rows: Mapping[str, Array]) -> None:
         for name, array in self._rollout.obs.items():
             array[t, part] = rows[name]
-        if self._policy.mask_leaf is not None:
-            self._check_mask(part, rows[self._policy.mask_leaf])
-
-    def _check_mask(self, part: slice, masks: Array) -> None:
-        """Refuse a mask that leaves no choice: what would be learned from it is noise."""
-        possible = self._policy.distribution.possible(masks.reshape(len(masks), -1))
-        if not possible.all():
-            slot = range(self._pool.n_envs)[part][int(np.argmin(possible))]
-            raise EnvError(f"slot {slot} shows an {self._policy.mask_leaf} that allows no action at all")
+            if name == self._policy.mask_leaf:
+                masks, slots = array[t, part], np.arange(self._pool.n_envs)[part]
+                check_possible(self._policy.distribution.possible(masks.reshape(len(slots), -1)), slots, name)
 
     def _act_and_send(self, t: int, group: int) -> None:
         started = time.perf_counter()
@@ -139,15 +158,18 @@ class Collector:
         if not ended.any():
             return
         for row in np.flatnonzero(ended):
-            slot = int(self._slots[group][row])
-            metrics = dict(zip(self._pool.metric_names, (float(m) for m in rows.metrics[row]), strict=True))
-            terminated = bool(rows.terminated[row])
-            total, length = float(rows.episode_return[row]), int(rows.episode_length[row])
-            rollout.episodes.append(Episode(slot, t, total, length, terminated, metrics))
-            if not terminated:
-                final = {name: array[row].copy() for name, array in rows.final.items()}
-                cut.append(_Cut(t, slot, final, self._states[slot].clone()))
-            self._states[slot] = 0
+            self._store_end(t, int(self._slots[group][row]), rows, row, cut)
+
+    def _store_end(self, t: int, slot: int, rows: StepRows | StretchRows, at: Any, cut: list[_Cut]) -> None:
+        """Keep an episode that ended; what is said of it stands in row ``at``."""
+        metrics = dict(zip(self._pool.metric_names, (float(m) for m in rows.metrics[at]), strict=True))
+        terminated = bool(rows.terminated[at])
+        total, length = float(rows.episode_return[at]), int(rows.episode_length[at])
+        self._rollout.episodes.append(Episode(slot, t, total, length, terminated, metrics))
+        if not terminated:
+            final = {name: array[at].copy() for name, array in rows.final.items()}
+            cut.append(_Cut(t, slot, final, self._states[slot].clone()))
+        self._states[slot] = 0
 
     def _value_ends(self, cut: list[_Cut]) -> None:
         """Value the observations after the last step, and those at which episodes were cut."""
@@ -173,12 +195,22 @@ class Collector:
         return values.numpy()
 
     def _value_rollout(self) -> None:
-        """Value every observation of the rollout, the last ones too, many rows at a time."""
+        """Value every observation of the rollout, the last ones too, many rows at a time.
+
+        What was chosen in the workers gets its log probabilities here, by the network that learns.
+        """
         values = torch.from_numpy(self._rollout.values).flatten()
         flat = {name: tensor.flatten(0, 1) for name, tensor in self._rollout.obs_tensors.items()}
         for first in range(0, len(values), _MANY_ROWS):
             part = slice(first, first + _MANY_ROWS)
-            values[part] = self._policy.values({name: t[part].to(self._device) for name, t in flat.items()}).cpu()
+            rows = {name: tensor[part].to(self._device) for name, tensor in flat.items()}
+            values[part] = self._policy.values(rows).cpu()
+            if self._player is not None:
+                self._log_choices(part, self._policy.parameters_of(rows).cpu())
+
+    def _log_choices(self, part: slice, params: Tensor) -> None:
+        actions, log_probs = self._rollout.actions.flatten(0, 1)[part], self._rollout.log_probs.flatten()[part]
+        log_probs.copy_(self._policy.distribution.log_prob(params[: len(actions)], actions))
 
 
 def _padded(rows: Tensor) -> Tensor:

@@ -85,7 +85,7 @@ class Categorical:
 
     def __init__(self, n: int, start: int = 0) -> None:
         self.n_params = self.n_maskable = n
-        self._start = start
+        self.start = start
 
     def sample(self, params: Tensor, noise: torch.Generator) -> Tensor:
         """Draw one choice a row."""
@@ -122,7 +122,7 @@ class Categorical:
 
     def to_env(self, actions: Tensor) -> Any:
         """Return integers from the space's start on."""
-        return actions.numpy() + self._start
+        return actions.numpy() + self.start
 
 
 class MultiCategorical(_Pairs):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -31,14 +31,51 @@ class FlatParameters:
 
     def gradients_of(self, loss: Tensor) -> None:
         """Put the gradients of ``loss`` into the block; those of the step before are overwritten."""
-        gradients = torch.autograd.grad(loss, self._parameters)
-        torch._foreach_copy_(self._gradients, gradients)
+        torch._foreach_copy_(self._gradients, torch.autograd.grad(loss, self._parameters))
+
+    def places(self, parameters: Iterable[Tensor]) -> list[Tensor]:
+        """Return where these parameters' gradients stand in the block."""
+        found = {id(parameter): place for parameter, place in zip(self._parameters, self._gradients, strict=True)}
+        return [found[id(parameter)] for parameter in parameters]
 
     def clip_gradients(self, max_norm: float) -> None:
         """Scale all gradients down together to ``max_norm``, where their norm is larger."""
         gradient = self.weights.grad
         assert gradient is not None
         gradient.mul_((max_norm / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
+
+
+class FlatAdam(torch.optim.Adam):
+    """Adam on one block of weights."""
+
+    def __init__(self, weights: nn.Parameter, learning_rate: float) -> None:
+        super().__init__([weights], lr=learning_rate, eps=1e-5, fused=True)
+        self._weights = weights
+
+    @torch.no_grad()
+    def descend(self) -> None:
+        """Take a ``step`` without what it does for many tensors, hooks and devices: on a CPU that is half its time."""
+        weights, state, group = self._weights, self.state[self._weights], self.param_groups[0]
+        if not state or weights.device.type != "cpu":
+            self.step()
+            return
+        assert weights.grad is not None
+        state["step"].add_(1)
+        torch._fused_adam_(
+            [weights],
+            [weights.grad],
+            [state["exp_avg"]],
+            [state["exp_avg_sq"]],
+            [],
+            [state["step"]],
+            amsgrad=False,
+            lr=group["lr"],
+            beta1=group["betas"][0],
+            beta2=group["betas"][1],
+            weight_decay=0.0,
+            eps=group["eps"],
+            maximize=False,
+        )
 
 
 def _shaped(block: Tensor, like: Tensor) -> Tensor:

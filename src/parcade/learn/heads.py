@@ -16,25 +16,29 @@ class Mlp(nn.Sequential):
     """
 
     def __init__(self, size: int, hidden: tuple[int, ...], out: int, activation: str) -> None:
-        layers: list[nn.Module] = []
+        sizes, layers = (size, *hidden, out), []
         for width in hidden:
             layers += [nn.Linear(size, width), nn.Tanh() if activation == "tanh" else nn.ReLU()]
             size = width
         super().__init__(*layers, nn.Linear(size, out))
+        self.sizes = sizes
         self._activate = torch.tanh_ if activation == "tanh" else torch.relu_
         self._prepared: list[tuple[Tensor, Tensor]] = []
 
+    @property
+    def linear(self) -> list[nn.Linear]:
+        """The layers with weights."""
+        return [layer for layer in self if isinstance(layer, nn.Linear)]
+
     def initialise(self, last_gain: float) -> None:
         """Orthogonal weights, zero biases; the last layer's weights scaled by ``last_gain``."""
-        linear = [layer for layer in self if isinstance(layer, nn.Linear)]
-        for layer in linear:
-            nn.init.orthogonal_(layer.weight, last_gain if layer is linear[-1] else math.sqrt(2))
+        for layer in self.linear:
+            nn.init.orthogonal_(layer.weight, last_gain if layer is self.linear[-1] else math.sqrt(2))
             nn.init.zeros_(layer.bias)
 
     def prepare(self) -> None:
         """Look the weights up; holds until the module moves to another device."""
-        linear = [layer for layer in self if isinstance(layer, nn.Linear)]
-        self._prepared = [(layer.bias.detach(), layer.weight.detach().t()) for layer in linear]
+        self._prepared = [(layer.bias.detach(), layer.weight.detach().t()) for layer in self.linear]
 
     def quick(self, x: Tensor) -> Tensor:
         """Return ``forward(x)`` without gradients."""

@@ -46,7 +46,12 @@ class RunningMoments(nn.Module):
 
     def forward(self, vectors: Tensor) -> Tensor:
         """Scale to mean 0 and variance 1; before the first ``observe`` only the limit acts."""
-        return ((vectors - self.mean) * torch.rsqrt(self.var + _TINY)).clamp(-LIMIT, LIMIT)
+        return ((vectors - self.mean) * self.factor).clamp(-LIMIT, LIMIT)
+
+    @property
+    def factor(self) -> Tensor:
+        """What brings the variance to 1."""
+        return torch.rsqrt(self.var + _TINY)
 
     @torch.no_grad()
     def observe(self, vectors: Tensor) -> None:

@@ -7,14 +7,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
 from parcade.errors import EnvError
-from parcade.learn.distributions import MASKED, distribution_for
+from parcade.learn.distributions import MASKED, Categorical, distribution_for
 from parcade.learn.encoders import PixelEncoder, VectorEncoder
 from parcade.learn.heads import Mlp
+from parcade.learn.normalise import LIMIT, RunningMoments
+from parcade.learn.player import CategoricalPlayer
 from parcade.learn.recurrent import Recurrence
 
 Leaves = Mapping[str, tuple[tuple[int, ...], Any]]  # name -> shape, dtype
@@ -81,8 +85,8 @@ class Policy(nn.Module):
         """Return (batch, n_params) and (batch,) values of a policy without memory."""
         if self.recurrence is not None:
             raise RuntimeError("a policy with memory needs its state: use step or unroll")
-        latent = self._encode(observations)
-        return self._finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
+        latent = self.encode(observations)
+        return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
 
     @property
     def values_apart(self) -> bool:
@@ -93,16 +97,20 @@ class Policy(nn.Module):
         self, observations: Observations, state: Tensor, with_values: bool = True
     ) -> tuple[Tensor, Tensor | None, Tensor]:
         """Take one step without gradients; return parameters, values where wanted, and the memory after it."""
-        latent = self._encode(observations)
+        latent = self.encode(observations)
         if self.recurrence is not None:
             latent, state = self.recurrence.step(latent, state)
         values = self.critic.quick(latent).squeeze(-1) if with_values else None
-        return self._finish(self.actor.quick(latent), observations), values, state
+        return self.finish(self.actor.quick(latent), observations), values, state
 
     def values(self, observations: Observations) -> Tensor:
         """Return the values of (rows, ...) observations for a policy without memory."""
-        values: Tensor = self.critic(self._encode(observations))
+        values: Tensor = self.critic(self.encode(observations))
         return values.squeeze(-1)
+
+    def parameters_of(self, observations: Observations) -> Tensor:
+        """Return the action distribution's parameters of (rows, ...) observations for a policy without memory."""
+        return self.finish(self.actor(self.encode(observations)), observations)
 
     def unroll(self, observations: Observations, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Return parameters and values of (T * batch, ...) observations, from the memory before their first step.
@@ -110,9 +118,38 @@ class Policy(nn.Module):
         ``starts`` (T, batch) says where an episode begins and the memory is forgotten.
         """
         assert self.recurrence is not None
-        latent = self._encode(observations).reshape(*starts.shape, -1)
+        latent = self.encode(observations).reshape(*starts.shape, -1)
         latent = self.recurrence.unroll(latent, state, starts).flatten(0, 1)
-        return self._finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
+        return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
+
+    def player(self) -> CategoricalPlayer | None:
+        """Return the policy as workers can run it beside the envs; None where it is too much for them.
+
+        That is a fully connected network without memory that draws one of n choices.
+        """
+        if not self.values_apart or not isinstance(self.distribution, Categorical):
+            return None
+        moments = self._moments()
+        return CategoricalPlayer(
+            leaves=self._names,
+            sizes=self.actor.sizes,
+            activation=self.net.activation,
+            normalised=bool(moments),
+            mask=self.mask_leaf,
+            start=self.distribution.start,
+            limit=LIMIT,
+        )
+
+    @torch.no_grad()
+    def player_weights(self) -> npt.NDArray[np.float32]:
+        """Return the numbers that ``player`` wants, as they are now."""
+        moments = self._moments()
+        numbers = [*(m.mean for m in moments), *(m.factor for m in moments), *self.actor.parameters()]
+        return torch.cat([number.flatten() for number in numbers]).cpu().numpy()
+
+    def _moments(self) -> list[RunningMoments]:
+        found = [encoder.moments for encoder in self._parts if isinstance(encoder, VectorEncoder)]
+        return [moments for moments in found if moments is not None]
 
     def use_bfloat16(self, wanted: bool) -> None:
         """Compute convolutions in bfloat16, or in float32 as at first; collecting and learning always agree."""
@@ -131,11 +168,13 @@ class Policy(nn.Module):
             if isinstance(encoder, VectorEncoder):
                 encoder.observe(observations[name])
 
-    def _encode(self, observations: Observations) -> Tensor:
+    def encode(self, observations: Observations) -> Tensor:
+        """Return what actor and critic see of (rows, ...) observations."""
         encoded = [encoder(observations[name]) for name, encoder in zip(self._names, self._parts, strict=True)]
         return encoded[0] if len(encoded) == 1 else torch.cat(encoded, -1)
 
-    def _finish(self, params: Tensor, observations: Observations) -> Tensor:
+    def finish(self, params: Tensor, observations: Observations) -> Tensor:
+        """Return the actor's outputs with what does not depend on the state, and with what the mask forbids."""
         if self.log_std is not None:
             params = torch.cat([params, self.log_std.expand_as(params)], -1)
         if self.mask_leaf is not None:

@@ -1,10 +1,9 @@
-"""Proximal policy optimisation."""
+"""Proximal policy optimisation: epochs of gradient steps over a rollout."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
@@ -14,71 +13,13 @@ from torch import Tensor
 
 from parcade.errors import ModelFileError
 from parcade.learn.advantage import gae
-from parcade.learn.flat import FlatParameters
+from parcade.learn.by_hand import GradientsByHand
+from parcade.learn.flat import FlatAdam, FlatParameters
+from parcade.learn.loss import PpoSettings, Tracked, approx_kl, ppo_loss
 from parcade.learn.minibatches import Minibatch, Minibatches
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Rollout
-
-
-@dataclass(frozen=True, slots=True)
-class PpoSettings:
-    """The numbers PPO is known by."""
-
-    learning_rate: float = 3e-4
-    batch_size: int = 256
-    n_epochs: int = 4
-    gamma: float = 0.99
-    gae_lambda: float = 0.95
-    clip_range: float = 0.2
-    clip_range_vf: float | None = None
-    ent_coef: float = 0.01
-    vf_coef: float = 0.5
-    max_grad_norm: float = 0.5
-    normalize_advantage: bool = True
-    target_kl: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Losses:
-    """The parts of one minibatch's loss, as tensors."""
-
-    total: Tensor
-    policy: Tensor
-    value: Tensor
-    entropy: Tensor
-    log_ratio: Tensor  # (rows,): log of new over old probability of each action
-
-    def detached(self) -> Losses:
-        """Return the numbers without what they were computed from."""
-        return Losses(*(getattr(self, name).detach() for name in Losses.__slots__))
-
-
-def ppo_loss(policy: Policy, batch: Minibatch, settings: PpoSettings, clip_range: float) -> Losses:
-    """Return the clipped objective of one minibatch."""
-    if batch.state is None or batch.starts is None:
-        params, values = policy(batch.obs)
-    else:
-        params, values = policy.unroll(batch.obs, batch.state, batch.starts)
-    log_probs, entropies = policy.distribution.evaluate(params, batch.actions)
-    advantages, entropy = batch.advantages, entropies.mean()
-    if settings.normalize_advantage and len(advantages) > 1:
-        advantages = (advantages - advantages.mean()) / (advantages.std() + 1e-8)
-    log_ratio = log_probs - batch.log_probs
-    ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - clip_range, 1 + clip_range)
-    policy_loss = -torch.minimum(advantages * ratio, advantages * clipped).mean()
-    if settings.clip_range_vf is not None:
-        limit = settings.clip_range_vf
-        values = batch.values + (values - batch.values).clamp(-limit, limit)
-    value_loss = torch.nn.functional.mse_loss(values, batch.returns)
-    total = policy_loss - settings.ent_coef * entropy + settings.vf_coef * value_loss
-    return Losses(total, policy_loss, value_loss, entropy, log_ratio)
-
-
-def approx_kl(log_ratio: Tensor) -> Tensor:
-    """Return the mean divergence of new from old, by the estimator that is never negative."""
-    return (log_ratio.expm1() - log_ratio).mean()
 
 
 class Learner:
@@ -94,8 +35,10 @@ class Learner:
     ) -> None:
         self.policy, self.settings, self._return_scaler = policy, settings, return_scaler
         self._flat = FlatParameters(list(policy.parameters()))
+        by_hand = policy.values_apart and next(policy.parameters()).device.type == "cpu"
+        self._by_hand = GradientsByHand(policy, self._flat, settings) if by_hand else None
         self._minibatches = Minibatches(policy, settings.batch_size, shuffle)
-        self.optimiser = torch.optim.Adam([self._flat.weights], lr=settings.learning_rate, eps=1e-5, fused=True)
+        self.optimiser = FlatAdam(self._flat.weights, settings.learning_rate)
 
     def update(self, rollout: Rollout, *, lr_factor: float = 1.0, clip_factor: float = 1.0) -> dict[str, float]:
         """Take all epochs over the rollout; return what happened, as plain numbers."""
@@ -104,13 +47,11 @@ class Learner:
             group["lr"] = settings.learning_rate * lr_factor
         self._estimate_advantages(rollout)
         clip_range = settings.clip_range * clip_factor
-        tracked: list[Losses] = []
+        tracked: list[Tracked] = []
         epochs_done = 0
         for epoch in islice(self._minibatches.epochs(rollout), settings.n_epochs):
             for batch in epoch:
-                losses = ppo_loss(self.policy, batch, settings, clip_range)
-                self._descend(losses.total)
-                tracked.append(losses.detached())
+                tracked.append(self._descend(batch, clip_range))
             epochs_done += 1
             if settings.target_kl is not None and float(approx_kl(tracked[-1].log_ratio)) > 1.5 * settings.target_kl:
                 break
@@ -134,10 +75,17 @@ class Learner:
         rollout.advantages.copy_(torch.from_numpy(advantages))
         rollout.returns.copy_(torch.from_numpy(returns))
 
-    def _descend(self, loss: Tensor) -> None:
-        self._flat.gradients_of(loss)
+    def _descend(self, batch: Minibatch, clip_range: float) -> Tracked:
+        """Take one gradient step; return what is told of the loss."""
+        if self._by_hand is not None:
+            tracked = self._by_hand.take(batch, clip_range)
+        else:
+            losses = ppo_loss(self.policy, batch, self.settings, clip_range)
+            self._flat.gradients_of(losses.total)
+            tracked = losses.tracked()
         self._flat.clip_gradients(self.settings.max_grad_norm)
-        self.optimiser.step()
+        self.optimiser.descend()
+        return tracked
 
     def load_optimiser(self, state: dict[str, Any]) -> None:
         """Take over Adam's moments from a checkpoint; those of another network are refused."""
@@ -157,9 +105,9 @@ class Learner:
             self._return_scaler.load_state(state)
 
 
-def _summary(tracked: list[Losses], rollout: Rollout, clip_range: float) -> dict[str, float]:
+def _summary(tracked: list[Tracked], rollout: Rollout, clip_range: float) -> dict[str, float]:
     def mean(name: str) -> float:
-        return float(torch.stack([getattr(losses, name) for losses in tracked]).mean())
+        return float(torch.cat([getattr(losses, name).reshape(-1) for losses in tracked]).mean())
 
     log_ratio = torch.cat([losses.log_ratio for losses in tracked])
     returns, values = rollout.returns.numpy(), rollout.values[:-1]

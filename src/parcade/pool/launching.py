@@ -142,7 +142,12 @@ class Launcher:
                 name=f"parcade-worker-{seat.orders.worker}",
                 daemon=True,
             )
-            with _interrupts_held(), _main_module_hidden(), _one_thread_for_opencv(self._start_method):
+            with (
+                _interrupts_held(),
+                _main_module_hidden(),
+                _one_thread_for_opencv(self._start_method),
+                _one_thread_for_products(),
+            ):
                 process.start()
         except OSError as error:
             for end in ends:
@@ -222,6 +227,21 @@ def _one_thread_for_opencv(start_method: str) -> Iterator[None]:
         yield
     finally:
         cv2.setNumThreads(threads)
+
+
+@contextlib.contextmanager
+def _one_thread_for_products() -> Iterator[None]:
+    """Have matrix libraries in a new process (or its fork server) use one thread: a worker has one core to itself.
+
+    They read these names when they are loaded; what the user has set stays.
+    """
+    names = [name for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS") if name not in os.environ]
+    os.environ.update(dict.fromkeys(names, "1"))
+    try:
+        yield
+    finally:
+        for name in names:
+            del os.environ[name]
 
 
 @contextlib.contextmanager

@@ -129,7 +129,6 @@ def _settle(orders: WorkerOrders) -> None:
     for fd in orders.inherited_fds:
         with contextlib.suppress(OSError):
             os.close(fd)
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
     cv2.setNumThreads(1)  # a worker has one core to itself
     if orders.cpu is not None:
         with contextlib.suppress(OSError):  # taken away meanwhile: run anywhere
