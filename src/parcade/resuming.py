@@ -9,10 +9,11 @@ from typing import Any
 
 from parcade.env.spec import Watch
 from parcade.errors import RunError, SettingsError
+from parcade.results import TrainResult
 from parcade.run.checkpoint import list_checkpoints, load_newest
 from parcade.run.directory import RunFolder
 from parcade.settings import make_settings
-from parcade.training import Training, TrainResult, Watcher
+from parcade.training import Training, Watcher
 
 
 def resume(

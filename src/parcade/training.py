@@ -8,7 +8,7 @@ import shutil
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,43 +25,23 @@ from parcade.assembly import (
     settings_for,
 )
 from parcade.env.make import find_rom, make_game
-from parcade.env.space_json import space_to_json
 from parcade.env.spec import Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, RunError, SettingsError, UserError
 from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.rollout import Rollout
+from parcade.results import Results, TrainResult
 from parcade.run.checkpoint import Checkpoint, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
 from parcade.run.lock import held
-from parcade.run.metrics import Recorder, read_rows
-from parcade.run.model_file import load_weights, save_model
-from parcade.run.report import write_report
+from parcade.run.metrics import Recorder
+from parcade.run.model_file import load_weights
 from parcade.settings import TrainSettings
 from parcade.surroundings import log_file, stop_on_signal, threads_restored
 
 log = logging.getLogger("parcade.train")
 Watcher = Callable[[str, dict[str, Any]], None]  # told what happens: opening, started, update, evaluation, finished
-
-
-@dataclass(frozen=True, slots=True)
-class TrainResult:
-    """What a training came to."""
-
-    run_dir: str
-    env_steps: int
-    episodes: int
-    seconds: float  # of training itself, without evaluations
-    steps_per_s: float
-    episodes_per_s: float
-    return_mean: float | None  # over the last 100 training episodes
-    success_rate: float | None  # on unseen seeds where there was a final evaluation, else over the last 100 episodes
-    train_success_rate: float | None
-    evaluation: dict[str, Any] | None
-    model: str
-    worker_restarts: int
-    interrupted: bool
 
 
 def train(
@@ -151,8 +131,8 @@ class Training:
         self._threads = settings.num_threads or learning_threads(self.policy)
         self.rollout = rollout_of(settings, self.pool, self.policy)
         self.collector = Collector(self.pool, self.policy, self.rollout, self.noise)
-        folder = self.folder
-        names = self.pool.metric_names
+        folder, names = self.folder, self.pool.metric_names
+        self.results = Results(folder, settings, self.spec, self.policy, self.pool.action_space)
         self.recorder = Recorder(folder.metrics, folder.monitor, folder.logs, settings.envs, names)
         self._stack.callback(self.recorder.close)
 
@@ -272,7 +252,7 @@ class Training:
         result = self._evaluation(settings.n_eval_episodes, seed=1)
         if self._best is None or result.return_mean > self._best:
             self._best = result.return_mean
-            self._save_best()
+            self.results.save_best(self.env_steps)
         self._tell("evaluation", {"env_steps": self.env_steps, "result": result})
         return {
             "mean_reward": result.return_mean,
@@ -332,24 +312,6 @@ class Training:
         checkpoint = Checkpoint(meta, self.policy.state_dict(), optimiser, generators, self.pool.dump())
         save_checkpoint(self.folder.checkpoints, self.env_steps, checkpoint, self.settings.keep_checkpoints)
 
-    def _save_model(self, name: str) -> str:
-        path = self.folder.models / name
-        meta = {
-            "env": self.spec.to_dict(),
-            "leaves": {leaf: [list(shape), dtype] for leaf, (shape, dtype) in self.policy.leaves.items()},
-            "action_space": space_to_json(self.pool.action_space),
-            "net": net_of(self.settings).to_dict(),
-            "env_steps": self.env_steps,
-        }
-        save_model(path, self.policy.state_dict(), meta)
-        return str(path)
-
-    def _save_best(self) -> None:
-        try:
-            self._save_model("best_model.zip")
-        except OSError as error:
-            log.warning("best_model.zip could not be written (%s); training goes on", error.strerror)
-
     def _finish(self) -> TrainResult:
         try:
             return self._write_results()
@@ -361,17 +323,15 @@ class Training:
 
     def _write_results(self) -> TrainResult:
         settings, final = self.settings, None
-        model = self._save_model("final_model.zip")
+        model = self.results.save_model("final_model.zip", self.env_steps)
         if settings.final_eval_episodes and not self._stop:
             final = self._final_evaluation(settings.final_eval_episodes)
             if self._best is None or final.return_mean >= self._best:
-                self._save_model("best_model.zip")
+                self.results.save_model("best_model.zip", self.env_steps)
         elif not (self.folder.models / "best_model.zip").exists():
-            self._save_model("best_model.zip")
+            self.results.save_model("best_model.zip", self.env_steps)
         result = self._result(model, final)
-        summary = {**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}
-        self._report(summary, final)
-        write_json(self.folder.summary, summary)  # last: it says that nothing is left to do
+        self.results.write(result, final)
         self._tell("finished", {"result": result, "evaluation": final})
         return result
 
@@ -392,21 +352,6 @@ class Training:
             worker_restarts=len(self.pool.restarts),
             interrupted=self._stop,
         )
-
-    def _report(self, summary: dict[str, Any], final: Evaluation | None) -> None:
-        rows = list(read_rows(self.folder.metrics))
-        evaluated = {"eval_episodes": len(final.episodes)} if final else {}
-        try:
-            write_report(
-                self.folder.path,
-                metrics=rows,
-                summary={**summary, **evaluated},
-                config=self.settings.model_dump(mode="json"),
-                pictures=list(final.pictures) if final else [],
-                video="videos/final.mp4" if final and final.video else None,
-            )
-        except OSError as error:
-            log.warning("report.html could not be written: %s", error.strerror)
 
     def request_stop(self) -> bool:
         """End after the present update, with a checkpoint; False if that was asked for before."""

@@ -14,7 +14,8 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from parcade.training import TrainResult, Watcher
+from parcade.results import TrainResult
+from parcade.training import Watcher
 
 PLAIN_EVERY_S = 5.0
 STOPPING = "stopping after this update or episode; Ctrl-C again stops at once"

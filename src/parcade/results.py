@@ -1,0 +1,97 @@
+"""What a run leaves beside its curves: models, a summary and a report."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from gymnasium import spaces
+
+from parcade.assembly import net_of
+from parcade.env.space_json import space_to_json
+from parcade.env.spec import EnvSpec
+from parcade.evaluation import Evaluation
+from parcade.learn.policy import Policy
+from parcade.run.directory import RunFolder, write_json
+from parcade.run.metrics import read_rows
+from parcade.run.model_file import save_model
+from parcade.run.report import write_report
+from parcade.settings import TrainSettings
+
+log = logging.getLogger("parcade.train")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """What a training came to."""
+
+    run_dir: str
+    env_steps: int
+    episodes: int
+    seconds: float  # of training itself, without evaluations
+    steps_per_s: float
+    episodes_per_s: float
+    return_mean: float | None  # over the last 100 training episodes
+    success_rate: float | None  # on unseen seeds where there was a final evaluation, else over the last 100 episodes
+    train_success_rate: float | None
+    evaluation: dict[str, Any] | None
+    model: str
+    worker_restarts: int
+    interrupted: bool
+
+
+class Results:
+    """Writes them into a run's folder."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: TrainSettings,
+        spec: EnvSpec,
+        policy: Policy,
+        action_space: spaces.Space[Any],
+    ) -> None:
+        self._folder, self._settings, self._spec = folder, settings, spec
+        self._policy, self._action_space = policy, action_space
+
+    def save_model(self, name: str, env_steps: int) -> str:
+        """Write the policy as it is now; return the file."""
+        path = self._folder.models / name
+        meta = {
+            "env": self._spec.to_dict(),
+            "leaves": {leaf: [list(shape), dtype] for leaf, (shape, dtype) in self._policy.leaves.items()},
+            "action_space": space_to_json(self._action_space),
+            "net": net_of(self._settings).to_dict(),
+            "env_steps": env_steps,
+        }
+        save_model(path, self._policy.state_dict(), meta)
+        return str(path)
+
+    def save_best(self, env_steps: int) -> None:
+        """Write the best policy so far; a full disk stops no training."""
+        try:
+            self.save_model("best_model.zip", env_steps)
+        except OSError as error:
+            log.warning("best_model.zip could not be written (%s); training goes on", error.strerror)
+
+    def write(self, result: TrainResult, final: Evaluation | None) -> None:
+        """Write the report and, last, the summary: it says that nothing is left to do."""
+        settings = self._settings
+        summary = {**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}
+        self._report(summary, final)
+        write_json(self._folder.summary, summary)
+
+    def _report(self, summary: dict[str, Any], final: Evaluation | None) -> None:
+        evaluated = {"eval_episodes": len(final.episodes)} if final else {}
+        try:
+            write_report(
+                self._folder.path,
+                metrics=list(read_rows(self._folder.metrics)),
+                summary={**summary, **evaluated},
+                config=self._settings.model_dump(mode="json"),
+                pictures=list(final.pictures) if final else [],
+                video="videos/final.mp4" if final and final.video else None,
+            )
+        except OSError as error:
+            log.warning("report.html could not be written: %s", error.strerror)
