@@ -78,6 +78,7 @@ def test_a_full_disk_ends_in_one_sentence(tmp_path):
         "sys.exit(main(sys.argv[1:]))"
     )
     flags = [f"--{name.replace('_', '-')}={value}" for name, value in SETTINGS.items() if name != "video"]
+    flags.append("--lstm=4")  # acts in the trainer: the limit would also hold for the block of those in workers
     command = [sys.executable, "-c", code, "train", *flags, "--no-video", "--plain"]
     answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert answer.returncode == 1, answer.stderr

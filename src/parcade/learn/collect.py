@@ -44,6 +44,8 @@ class Collector:
         self._slots = [np.arange(pool.n_envs)[part] for part in self._parts]
         self._device = next(policy.parameters()).device
         self._values_apart, self._player = policy.values_apart, policy.player()
+        if self._player is not None:
+            pool.make_room(self._player, rollout.n_steps)
         self._states, rollout.states = policy.initial_state(pool.n_envs), policy.initial_state(pool.n_envs)
         self._actions, self._log_probs = rollout.actions.numpy(), rollout.log_probs.numpy()
 

@@ -209,10 +209,16 @@ class ProcessPool:
             del self._answered[int(slot)]
         return slots, self.groups.finish_slots(slots)
 
+    def make_room(self, player: Player, n_steps: int) -> None:
+        """Make the block that stretches of this length need."""
+        self._stretch = Stretch.following(self._stretch, self.slab, self.groups, player, n_steps)
+
     def play(self, player: Player, weights: Array, seed: int, n_steps: int) -> StretchRows:
         """Let every worker step its slots with the player's actions; a dead one goes on where it stood."""
         self._check_open()
-        stretch = self._stretch = Stretch.following(self._stretch, self.slab, self.groups, player, n_steps)
+        self.make_room(player, n_steps)
+        stretch = self._stretch
+        assert stretch is not None
         stretch.begin(weights, seed)
         self._supervisor.stretch = stretch
         for seat, pending in zip(self._supervisor.seats, self._pending, strict=True):

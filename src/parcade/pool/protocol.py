@@ -90,6 +90,10 @@ class Pool(Protocol):
         """Wait until every slot of the group has taken its step."""
         ...
 
+    def make_room(self, player: Player, n_steps: int) -> None:
+        """Make the block that stretches of this length need, so that one too large is found before the first."""
+        ...
+
     def play(self, player: Player, weights: Array, seed: int, n_steps: int) -> StretchRows:
         """Let every slot take ``n_steps`` steps with the player's actions, without a word in between."""
         ...

@@ -80,9 +80,15 @@ class SerialPool:
                 runner.settle()
         return self.groups.finish(group)
 
+    def make_room(self, player: Player, n_steps: int) -> None:
+        """Make the block that stretches of this length need."""
+        self._stretch = Stretch.following(self._stretch, self.slab, self.groups, player, n_steps)
+
     def play(self, player: Player, weights: Array, seed: int, n_steps: int) -> StretchRows:
         """Step all slots with the player's actions."""
-        stretch = self._stretch = Stretch.following(self._stretch, self.slab, self.groups, player, n_steps)
+        self.make_room(player, n_steps)
+        stretch = self._stretch
+        assert stretch is not None
         stretch.begin(weights, seed)
         runner = StretchRunner(self._runners, self.slab, stretch.track, 0)
         with self._faults_named():
