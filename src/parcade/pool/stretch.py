@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 
 from parcade.env.slot import write_leaves
@@ -27,7 +28,7 @@ class Play:
 
     path: str
     layout: SlabLayout
-    player: Player
+    player: bytes  # cloudpickled, as envs are: it may come from the user's own script
     n_steps: int
     first: int = 0
 
@@ -92,7 +93,8 @@ class Stretch:
     """A stretch as the pool sees it: hands it out, knows how far each worker came, notes it when it is over."""
 
     def __init__(self, slab: Slab, groups: GroupedRows, player: Player, n_steps: int) -> None:
-        self._slab, self._groups, self._player, self.n_steps = slab, groups, player, n_steps
+        self._groups, self._player, self.n_steps = groups, player, n_steps
+        self._packed = bytes(cloudpickle.dumps(player))
         self.track = Slab.create(plan_track(slab, n_steps, player.n_weights))
         arrays = self.track.arrays
         self._ended = (arrays["terminated"].view(np.bool_), arrays["truncated"].view(np.bool_))
@@ -129,7 +131,7 @@ class Stretch:
     def command(self, worker: int) -> Play:
         """Return what a worker is told, from the step on that it has not finished."""
         first = int(self.track.arrays["taken"][worker])
-        return Play(str(self.track.path), self.track.layout, self._player, self.n_steps, first)
+        return Play(str(self.track.path), self.track.layout, self._packed, self.n_steps, first)
 
     def newly_taken(self, worker: int) -> int:
         """Return how many steps the worker has finished since this was last asked."""

@@ -215,7 +215,7 @@ class _Stretches:
         if self._runner is None or command.path != self._path:
             track = Slab.attach(command.path, command.layout)
             self._path, self._runner = command.path, StretchRunner(self._runners, self._slab, track, self._worker)
-        self._runner.run(command.player, command.first, command.n_steps)
+        self._runner.run(cloudpickle.loads(command.player), command.first, command.n_steps)
         return BELL.pack(STRETCH)
 
 
