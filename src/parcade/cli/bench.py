@@ -110,6 +110,8 @@ def _show_env(result: dict[str, Any]) -> list[Any]:
         mb = "" if row["mb_per_env"] is None else f"{row['mb_per_env']:.2f}"
         counts = (str(row["n_envs"]), str(row["n_workers"]))
         table.add_row("parcade pool", *counts, f"{row['steps_per_s']:,.0f}", f"{row['of_limit']:.2f}", mb)
+        alone = f"{row['stretch_steps_per_s']:,.0f}", f"{row['stretch_of_limit']:.2f}"
+        table.add_row("  playing by itself", *counts, *alone, "")
     for row in result["peers"]:
         table.add_row(row["name"], str(row["n_envs"]), "", f"{row['steps_per_s']:,.0f}", "", "")
     lines = [
@@ -124,7 +126,7 @@ def _train_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases", type=words, default=(), metavar="NAME,…", help="nature-cnn, small-cnn, features-mlp [all]"
     )
-    parser.add_argument("--rounds", type=whole_number, default=3, metavar="N", help="updates of each contestant [3]")
+    parser.add_argument("--rounds", type=whole_number, default=5, metavar="N", help="updates of each contestant [5]")
     parser.add_argument("--to-success", action="store_true", help="time until Lantern is learned, instead of speed")
     parser.add_argument("--minutes", type=float, default=20.0, metavar="X", help="with --to-success: for each [20]")
     parser.add_argument(

@@ -22,10 +22,11 @@ from parcade.pool.process_pool import ProcessPool
 from parcade.tune.bare import BareProcesses, record_episodes
 from parcade.tune.bench_peers import MULTIPROCESS, installed_peers, open_peer
 from parcade.tune.contest import Contestant, Say, machine, median_ratio, take_turns, tell_stderr
+from parcade.tune.stretches import StretchContestant
 
 N_READY_ACTIONS = 512
 N_RECORDED = 8  # episodes the limit replays
-LIMIT, UNDRAWN = "limit", "limit, undrawn"
+LIMIT, UNDRAWN, BY_ITSELF = "limit", "limit, undrawn", ", by itself"
 
 
 class PoolContestant:
@@ -33,22 +34,22 @@ class PoolContestant:
 
     def __init__(self, spec: EnvSpec, n_envs: int, n_workers: int | None = None) -> None:
         self.n_envs = n_envs
-        self._pool = ProcessPool(spec, n_envs, n_workers=n_workers, n_groups=min(2, n_envs))
-        self.n_workers = self._pool.n_workers
+        self.pool = ProcessPool(spec, n_envs, n_workers=n_workers, n_groups=min(2, n_envs))
+        self.n_workers = self.pool.n_workers
         try:
-            n_actions = int(self._pool.action_space.n)
+            n_actions = int(self.pool.action_space.n)
         except AttributeError:
-            self._pool.close()
+            self.pool.close()
             raise SettingsError(f"bench env needs an env with Discrete actions, {spec.label} has others") from None
-        sizes = [len(slots) for slots in self._pool.groups.slots]
+        sizes = [len(slots) for slots in self.pool.groups.slots]
         rng = np.random.default_rng([1])
         self._actions = [rng.integers(n_actions, size=(N_READY_ACTIONS, size)) for size in sizes]
         self._sizes, self._next = sizes, 0
-        self._pool.reset()
+        self.pool.reset()
 
     def turn(self, seconds: float) -> float:
         """Step for ``seconds``; no step is under way on return."""
-        pool, sizes, actions = self._pool, self._sizes, self._actions
+        pool, sizes, actions = self.pool, self._sizes, self._actions
         groups, n = range(len(sizes)), 0
         started = time.perf_counter()
         for group in groups:
@@ -66,11 +67,11 @@ class PoolContestant:
 
     def private_mb(self) -> float:
         """Return the memory only the workers hold, and the slab, in MB."""
-        return sum(private_mb(pid) for pid in self._pool.worker_pids) + self._pool.slab.layout.size / 1e6
+        return sum(private_mb(pid) for pid in self.pool.worker_pids) + self.pool.slab.layout.size / 1e6
 
     def close(self) -> None:
         """Close the pool."""
-        self._pool.close()
+        self.pool.close()
 
 
 def bench_env(
@@ -101,11 +102,12 @@ def bench_env(
     with ExitStack() as stack:
         bare = _open_limit(stack, spec, limit_consoles, say)
         entries: dict[str, Contestant] = {LIMIT: bare.variant(draw=True), UNDRAWN: bare.variant(draw=False)}
-        entries |= _open_pools(stack, spec, n_envs, workers, say)
+        pools = _open_pools(stack, spec, n_envs, workers, say)
+        entries |= pools
+        entries |= {f"{name}{BY_ITSELF}": StretchContestant(entry.pool) for name, entry in pools.items()}
         names = _open_peers(stack, spec, peer_envs if peers else 0, entries, say)
         rates = take_turns(entries, rounds, seconds, say)
-        memory = {n: entry.private_mb() for n, entry in entries.items() if isinstance(entry, PoolContestant)}
-        pools = {n: entry for n, entry in entries.items() if isinstance(entry, PoolContestant)}
+        memory = {name: entry.private_mb() for name, entry in pools.items()}
         limit = LIMIT if observation != "features" else UNDRAWN
         in_step = bare.in_step[limit == LIMIT][-rounds:]  # the first turn is not counted
         rows = [_pool_row(pools, name, rates, rates[limit], in_step, memory) for name in pools]
@@ -137,8 +139,8 @@ def _open_limit(stack: ExitStack, spec: EnvSpec, n_consoles: int, say: Say) -> B
 
 def _open_pools(
     stack: ExitStack, spec: EnvSpec, n_envs: Sequence[int], workers: Sequence[int], say: Say
-) -> dict[str, Contestant]:
-    pools: dict[str, Contestant] = {}
+) -> dict[str, PoolContestant]:
+    pools: dict[str, PoolContestant] = {}
     for n in n_envs:
         for count in workers:
             started = time.perf_counter()
@@ -180,6 +182,8 @@ def _pool_row(
         "steps_per_s": statistics.median(rates[name]),
         "of_limit": median_ratio(rates[name], limit),
         "of_limit_in_step": median_ratio(rates[name], in_step),
+        "stretch_steps_per_s": statistics.median(rates[f"{name}{BY_ITSELF}"]),
+        "stretch_of_limit": median_ratio(rates[f"{name}{BY_ITSELF}"], limit),
         "mb_per_env": growth / further if further else None,  # per env beyond the smallest pool's
         "workers_mb": memory[name],
     }

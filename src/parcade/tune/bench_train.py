@@ -24,10 +24,11 @@ from parcade.settings import TrainSettings, make_settings
 from parcade.training import Training
 from parcade.tune.bench_env import PoolContestant
 from parcade.tune.bench_peers import gymnasium_sync, sb3_dummy, sb3_subproc
-from parcade.tune.contest import Say, machine, median_ratio, tell_stderr
+from parcade.tune.contest import Contestant, Say, machine, median_ratio, tell_stderr
 from parcade.tune.nature_env import ENV_ID
 from parcade.tune.networks import BareLearning, BareNetwork, sb3_policy
 from parcade.tune.single_file_ppo import SingleFilePpo
+from parcade.tune.stretches import StretchContestant
 
 NATURE: dict[str, Any] = {"env_id": ENV_ID, "imports": ("parcade.tune.nature_env",)}
 CASES: dict[str, dict[str, Any]] = {
@@ -56,7 +57,7 @@ class Scale:
 
 
 def bench_train(
-    cases: Sequence[str] = tuple(CASES), *, rounds: int = 3, scale: Scale | None = None, say: Say = tell_stderr
+    cases: Sequence[str] = tuple(CASES), *, rounds: int = 5, scale: Scale | None = None, say: Say = tell_stderr
 ) -> dict[str, Any]:
     """Measure the cases one after another; the keys stand in docs/bench.md."""
     unknown = [case for case in cases if case not in CASES]
@@ -157,6 +158,9 @@ def _interleave(
     """Train; in the pause after each of our updates let the others take theirs. The first round warms up."""
     rates: dict[str, list[float]] = {name: [] for name in ("ours", "learning", "limit, env", "limit, learning", *peers)}
     bare: list[BareLearning] = []
+    players: list[Contestant] = [pool]
+    if case == "features-mlp":  # its policy plays in the workers
+        players.append(StretchContestant(pool.pool))
     seconds_before = 0.0
 
     def note(name: str, rate: float, unit: str = "steps/s") -> None:
@@ -173,7 +177,7 @@ def _interleave(
         seconds_before = times["seconds"]
         note("learning", scale.rows * scale.n_epochs / times["learn_s"], "samples/s")
         note("limit, learning", max(_bare_rate(bare[0], threads) for threads in (1, usable_cores())), "samples/s")
-        note("limit, env", pool.turn(LIMIT_S))
+        note("limit, env", max(player.turn(LIMIT_S / len(players)) for player in players))
         for name, update in peers.items():
             note(name, update())
 
