@@ -17,7 +17,7 @@ from pool_support import copied, no_leaks, own_slabs, play, same  # noqa: F401
 from toy_envs import KILL, one
 
 from parcade.api import make_pool
-from parcade.errors import EnvError, PoolError
+from parcade.errors import PoolError, SettingsError
 from parcade.pool.protocol import StepRows
 from parcade.pool.seeding import episode_seed
 
@@ -207,12 +207,23 @@ def test_workers_killed_from_outside_at_any_moment_change_nothing():
         assert {name: a.tolist() for name, a in pool.dump().items()} == {n: a.tolist() for n, a in dump.items()}
 
 
-def test_a_player_that_stumbles_is_told_at_once():
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_a_player_that_stumbles_is_told_at_once(n_workers):
     told = Told()
-    with pool_of(one(toys.Toy), n_workers=2) as pool:
-        with pytest.raises(EnvError, match="the player stumbles"):
+    with pool_of(one(toys.Toy), n_workers=n_workers) as pool:
+        with pytest.raises(PoolError, match="the player raised ValueError: the player stumbles"):
             pool.play(told.player(Stumbling), told.weights, 0, STEPS)
-        assert not pool.alive
+        assert pool.restarts == []
+
+
+def test_a_player_without_steps_or_weights_is_refused_and_nothing_is_under_way():
+    told = Told()
+    with pool_of(one(toys.Toy), n_workers=0) as pool:
+        with pytest.raises(SettingsError, match="n_steps is 0, wanted 1 or more"):
+            stretched(pool, told, 0)
+        with pytest.raises(SettingsError, match=r"the player wants 120 weights, got shape \(3,\)"):
+            pool.play(told.player(), np.zeros(3), 0, STEPS)
+        stretched(pool, told)
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])

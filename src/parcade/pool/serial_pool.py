@@ -103,6 +103,8 @@ class SerialPool:
             raise
         except Exception as error:
             slot = int(self.slab.arrays["current_slot"][0])
+            if slot < 0:
+                raise PoolError(f"the player raised {type(error).__name__}: {error}") from error
             step = int(self.slab.arrays["running_length"][slot])
             raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
 

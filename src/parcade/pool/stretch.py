@@ -12,6 +12,7 @@ import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
 
 from parcade.env.slot import write_leaves
+from parcade.errors import SettingsError
 from parcade.pool.grouping import GroupedRows
 from parcade.pool.layout import SlabLayout, place_fields
 from parcade.pool.protocol import Array, Player, StretchRows
@@ -53,7 +54,7 @@ class StretchRunner:
     def __init__(self, runners: Sequence[SlotRunner], slab: Slab, track: Slab, worker: int) -> None:
         self._slots = range(runners[0].slot, runners[-1].slot + 1)
         self._space = runners[0].env.action_space
-        self._track, self._worker = track, worker
+        self._track, self._worker, self._current = track, worker, slab.arrays["current_slot"].data
         self._presses = [runner.press for runner in runners if runner.has_halves]
         self._settles = [runner.settle for runner in runners]
         part = slice(self._slots.start, self._slots.stop)
@@ -70,6 +71,7 @@ class StretchRunner:
     def run(self, player: Player, first: int, n_steps: int) -> None:
         """Take the steps from ``first`` on."""
         kept, taken, worker = self._track.arrays, self._track.arrays["taken"].data, self._worker
+        self._current[worker] = -1
         choose = player.prepare(kept["weights"], int(kept["seed"][0]), self._slots, n_steps)
         for target, source in self._seen:
             target[first] = source
@@ -87,6 +89,7 @@ class StretchRunner:
                 for target, source in self._at_ends:
                     target[step] = source
             taken[worker] = step + 1
+            self._current[worker] = -1  # what goes wrong until the next press is the player's fault
 
 
 class Stretch:
@@ -115,6 +118,8 @@ class Stretch:
         cls, before: Stretch | None, slab: Slab, groups: GroupedRows, player: Player, n_steps: int
     ) -> Stretch:
         """Return the stretch before where its block serves again, else a new one in its place."""
+        if n_steps < 1:
+            raise SettingsError(f"n_steps is {n_steps}, wanted 1 or more")
         if before is not None and before.n_steps == n_steps and before._player == player:
             return before
         if before is not None:
@@ -123,8 +128,10 @@ class Stretch:
 
     def begin(self, weights: Array, seed: int) -> None:
         """Lay out what the player needs; nobody has taken a step yet."""
-        self._groups.begin_stretch()
         arrays = self.track.arrays
+        if np.shape(weights) != arrays["weights"].shape:
+            raise SettingsError(f"the player wants {len(arrays['weights'])} weights, got shape {np.shape(weights)}")
+        self._groups.begin_stretch()
         arrays["weights"][:], arrays["seed"][0] = weights, seed
         arrays["taken"][:] = self._counted[:] = 0
 

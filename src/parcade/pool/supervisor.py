@@ -101,14 +101,19 @@ class Supervisor:
                 self._launcher.launch(seat)
 
     def _as_user_error(self, seat: Seat, cause: Cause) -> UserError:
-        assert seat.told is not None
-        _, name, text, _ = seat.told
-        known = getattr(errors, name, None)
-        if isinstance(known, type) and issubclass(known, UserError):
-            return known(text)
+        told = self._as_told(seat)
+        if told is not None:
+            return told
         limit = seat.orders.memory_limit_mb
         hint = f"; its memory limit is {limit} MB" if cause.kind == "memory" and limit else ""
         return EnvError(f"the env {seat.orders.spec.label!r} cannot be made: it {cause.words}{hint}")
+
+    def _as_told(self, seat: Seat) -> UserError | None:
+        """Return what the worker raised, where it is an error of ours for users."""
+        assert seat.told is not None
+        _, name, text, _ = seat.told
+        known = getattr(errors, name, None)
+        return known(text) if isinstance(known, type) and issubclass(known, UserError) else None
 
     def settle_all(self) -> None:
         """Wait until no worker has anything left to do, whatever was rung; what the slots were told is forgotten.
@@ -145,8 +150,8 @@ class Supervisor:
         """
         while True:
             cause, place = self._autopsy(seat, hung_s)
-            if self.stretch is not None and place is None and cause.kind == "raised":  # the player: it would again
-                raise self._as_user_error(seat, cause)
+            if self.stretch is not None and place is None and cause.kind == "raised":  # it would again
+                raise self._as_told(seat) or PoolError(f"the player {cause.words}")
             order = self._decide(seat, cause, place)
             time.sleep(order.pause_s)
             try:
