@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from parcade.assembly import (
+    doubts,
     env_spec,
     learner_of,
     learning_threads,
@@ -124,6 +125,8 @@ class Training:
         self.pool = pool_of(self.spec, settings)
         self._stack.callback(self.pool.close)
         self.policy = policy_of(settings, self.pool)
+        for doubt in doubts(settings, self.policy):
+            log.warning("%s", doubt)
         self.noise, self.shuffle = torch.Generator(), torch.Generator()
         self.noise.manual_seed(settings.seed * 2 + 1)
         self.shuffle.manual_seed(settings.seed * 2 + 2)
