@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
@@ -177,21 +178,21 @@ class TrainSettings(BaseModel):
     @classmethod
     def _below_log_root(cls, value: str | None) -> str | None:
         if value is not None and (not value.strip() or value.startswith("/") or ".." in value.split("/")):
-            raise ValueError("must name a folder below log_root")
+            raise ValueError("wanted the name of a folder below log_root")
         return value
 
     @field_validator("resize", "hidden")
     @classmethod
     def _positive(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
         if value and min(value) < 1:
-            raise ValueError("must be positive numbers")
+            raise ValueError("wanted positive numbers")
         return value
 
     @field_validator("crop")
     @classmethod
     def _not_negative(cls, value: tuple[int, int, int, int] | None) -> tuple[int, int, int, int] | None:
         if value is not None and min(value) < 0:
-            raise ValueError(f"must be four numbers from 0 on, got {value}")
+            raise ValueError("wanted four numbers from 0 on")
         return value
 
     @model_validator(mode="after")
@@ -373,7 +374,26 @@ def _sentences(error: ValidationError) -> list[str]:
     faults = []
     for fault in error.errors(include_url=False):
         where = ".".join(str(part) for part in fault["loc"])
-        text = fault["msg"].removeprefix("Value error, ")
-        text = text[0].lower() + text[1:]
-        faults.append(f"{where} is {fault['input']!r}: {text}" if where else text)
+        text = _in_our_words(fault["msg"].removeprefix("Value error, "))
+        joint = ", " if text.startswith("wanted") else ": "
+        faults.append(f"{where} is {fault['input']!r}{joint}{text}" if where else text)
     return faults
+
+
+def _in_our_words(text: str) -> str:
+    """Return what the validator says as we say it.
+
+    >>> _in_our_words("Input should be greater than or equal to 1")
+    'wanted 1 or more'
+    """
+    for theirs, ours in _OUR_WORDS.items():
+        text = re.sub(theirs, ours, text)
+    return text[0].lower() + text[1:]
+
+
+_OUR_WORDS = {
+    r"^Input should be greater than or equal to (.*)": r"wanted \1 or more",
+    r"^Input should be less than or equal to (.*)": r"wanted \1 or less",
+    r"^Input should be greater than (.*)": r"wanted more than \1",
+    r"^Input should be ": "wanted ",
+}
