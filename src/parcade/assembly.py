@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import os
 from typing import Any
 
 import torch
@@ -120,13 +122,26 @@ def learner_of(settings: TrainSettings, policy: Policy, shuffle: torch.Generator
 
 
 def rollout_of(settings: TrainSettings, pool: ProcessPool | SerialPool, policy: Policy) -> Rollout:
-    """Return the room for what one update is learned from."""
-    distribution = policy.distribution
+    """Return the room for what one update is learned from; more than the machine has is refused."""
+    distribution, rows = policy.distribution, leaves(pool.observation_space)
+    _check_memory(settings, sum(math.prod(shape) * dtype.itemsize for shape, dtype in rows.values()), policy)
     return Rollout(
         settings.n_steps,
         settings.envs,
-        leaves(pool.observation_space),
+        rows,
         distribution.action_shape,
         distribution.action_dtype,
         pinned=next(policy.parameters()).is_cuda,
     )
+
+
+def _check_memory(settings: TrainSettings, seen: int, policy: Policy) -> None:
+    """Refuse a rollout that this machine cannot hold; ``seen`` are the bytes of one observation."""
+    copies = 1 if policy.player() is None else 3  # in the workers' block too, where last ones have their own place
+    n_bytes = settings.n_steps * settings.envs * (copies * seen + 100)  # rewards, values and the like: about 100
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if n_bytes > memory * 0.6:
+        raise SettingsError(
+            f"a rollout of n_steps {settings.n_steps:,} x n_envs {settings.envs} takes {n_bytes / 2**30:,.1f} GiB, and "
+            f"this machine has {memory / 2**30:.0f}; use fewer"
+        )

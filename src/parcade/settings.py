@@ -210,6 +210,8 @@ class TrainSettings(BaseModel):
             verb = "are" if len(misplaced) > 1 else "is"
             raise ValueError(f"{' and '.join(misplaced)} {verb} for games, not for the Gymnasium env {self.env_id}")
         rows = self.envs * self.n_steps
+        if rows < 2:
+            raise ValueError("one game and one step are no rollout to learn from; use more n_steps or n_envs")
         if self.batch_size > rows:
             raise ValueError(
                 f"batch_size {self.batch_size} is larger than one rollout "

@@ -40,3 +40,19 @@ class Watchful(Scripted):
 
     def prepare(self, weights, seed, slots, n_steps):
         return lambda step, rows: (np.abs(rows["obs"][:, 0] * 1000).astype(np.int64) + step) % 2
+
+
+@dataclass(frozen=True)
+class Nonsense(Scripted):
+    """Chooses what cannot be chosen: ``kind`` is far, half, few or none."""
+
+    kind: str = "far"
+
+    def prepare(self, weights, seed, slots, n_steps):
+        chosen = {
+            "far": np.full(len(slots), 7),
+            "half": np.full(len(slots), 0.5),
+            "few": np.zeros(1, int),
+            "none": None,
+        }
+        return lambda step, rows: chosen[self.kind]

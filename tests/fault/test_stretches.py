@@ -12,7 +12,7 @@ import time
 import numpy as np
 import pytest
 import toy_envs as toys
-from players import Scripted, Stumbling, Watchful
+from players import Nonsense, Scripted, Stumbling, Watchful
 from pool_support import copied, no_leaks, own_slabs, play, same  # noqa: F401
 from toy_envs import KILL, one
 
@@ -216,14 +216,44 @@ def test_a_player_that_stumbles_is_told_at_once(n_workers):
         assert pool.restarts == []
 
 
-def test_a_player_without_steps_or_weights_is_refused_and_nothing_is_under_way():
+@pytest.mark.parametrize("n_workers", [0, 2])
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("far", "wanted numbers from 0 to 2"),
+        ("half", "it chose float64 of shape"),
+        ("few", r"int64 of shape \(1,\), wanted"),
+        ("none", "it chose object of shape"),
+    ],
+)
+def test_choices_that_are_none_are_the_players_fault(kind, words, n_workers):
+    with pool_of(one(toys.Toy), n_workers=n_workers) as pool:
+        with pytest.raises(PoolError, match=f"the player raised ValueError: .*{words}"):
+            pool.play(Nonsense(N, 1, kind), np.zeros(1), 0, STEPS)
+        assert pool.restarts == []
+        assert pool.cut_episodes == 0
+
+
+@pytest.mark.parametrize(
+    ("weights", "seed", "steps", "words"),
+    [
+        (None, 0, 0, "n_steps is 0, wanted a whole number from 1 on"),
+        (None, 0, -1, "n_steps is -1, wanted"),
+        (None, 0, 2.5, "n_steps is 2.5, wanted"),
+        (np.zeros(3), 0, STEPS, r"the player wants 120 numbers as weights, got float64 of shape \(3,\)"),
+        (np.full(120, "x"), 0, STEPS, "got <U1 of shape"),
+        (None, -1, STEPS, "the player's seed is -1, wanted"),
+        (None, 2**64, STEPS, "the player's seed is 18446744073709551616, wanted"),
+        (None, None, STEPS, "the player's seed is None, wanted"),
+    ],
+)
+def test_an_impossible_stretch_is_refused_and_leaves_nothing_under_way(weights, seed, steps, words):
     told = Told()
     with pool_of(one(toys.Toy), n_workers=0) as pool:
-        with pytest.raises(SettingsError, match="n_steps is 0, wanted 1 or more"):
-            stretched(pool, told, 0)
-        with pytest.raises(SettingsError, match=r"the player wants 120 weights, got shape \(3,\)"):
-            pool.play(told.player(), np.zeros(3), 0, STEPS)
+        with pytest.raises(SettingsError, match=words):
+            pool.play(told.player(), told.weights if weights is None else weights, seed, steps)
         stretched(pool, told)
+    assert own_slabs() == []
 
 
 @pytest.mark.parametrize("n_workers", [0, 2])

@@ -1,11 +1,14 @@
-"""Settings that do nothing, or too much, are told and not refused."""
+"""Settings that do nothing are told and not refused; a rollout larger than the machine is refused."""
 
 import pytest
 from gymnasium import spaces
 
-from parcade.assembly import doubts, net_of
+from parcade.assembly import doubts, net_of, rollout_of
 from parcade.cores import usable_cores
+from parcade.env.spec import EnvSpec
+from parcade.errors import SettingsError
 from parcade.learn.policy import Policy
+from parcade.pool.serial_pool import SerialPool
 from parcade.settings import make_settings
 
 VECTOR, PICTURE = {"obs": ((4,), "float32")}, {"obs": ((1, 40, 40), "uint8")}
@@ -30,3 +33,13 @@ def test_more_threads_than_cores():
 
 def test_the_defaults_raise_no_doubts():
     assert told(VECTOR) == told(PICTURE) == []
+
+
+def test_a_rollout_larger_than_the_machine_is_refused():
+    given = {"env_id": "CartPole-v1", "n_envs": 2, "n_steps": 10**10}
+    settings = make_settings(given)
+    with SerialPool(EnvSpec(env_id="CartPole-v1"), 2) as pool:
+        policy = Policy(VECTOR, pool.action_space, net_of(settings))
+        with pytest.raises(SettingsError, match=r"a rollout of n_steps 10,000,000,000 x n_envs 2 takes [\d,.]+ GiB"):
+            rollout_of(settings, pool, policy)
+        assert rollout_of(make_settings({**given, "n_steps": 8}), pool, policy).n_steps == 8

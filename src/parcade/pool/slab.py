@@ -43,9 +43,13 @@ class Slab:
             path.unlink(missing_ok=True)
             raise PoolError(
                 f"the shared block of {layout.size >> 20} MiB cannot be made in {path.parent}: {error.strerror}; "
-                "use fewer envs or smaller observations"
+                "use fewer envs, fewer steps or smaller observations"
             ) from None
-        slab = cls(path, layout, _map(path, layout.size), owner=True)
+        try:
+            slab = cls(path, layout, _map(path, layout.size), owner=True)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
         slab.poison()
         return slab
 
@@ -55,10 +59,10 @@ class Slab:
         return cls(Path(path), layout, _map(Path(path), layout.size), owner=False)
 
     def poison(self) -> None:
-        """Fill all rows with values no env writes; counters start at zero."""
+        """Fill all rows with values no env writes; counters start at zero, and no worker is in a slot yet."""
         for name, array in self.arrays.items():
             if name in _COUNTERS:
-                array[...] = 0
+                array[...] = -1 if name == "current_slot" else 0
             elif array.dtype.kind == "f":
                 array[...] = np.nan
             else:

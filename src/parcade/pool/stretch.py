@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import cloudpickle  # type: ignore[import-untyped]
 import numpy as np
+from gymnasium import spaces
 
 from parcade.env.slot import write_leaves
 from parcade.errors import SettingsError
@@ -53,7 +55,10 @@ class StretchRunner:
 
     def __init__(self, runners: Sequence[SlotRunner], slab: Slab, track: Slab, worker: int) -> None:
         self._slots = range(runners[0].slot, runners[-1].slot + 1)
-        self._space = runners[0].env.action_space
+        self._space = space = runners[0].env.action_space
+        self._range: tuple[int, int] | None = None
+        if isinstance(space, spaces.Discrete):
+            self._range = int(space.start), int(space.start + space.n) - 1
         self._track, self._worker, self._current = track, worker, slab.arrays["current_slot"].data
         self._presses = [runner.press for runner in runners if runner.has_halves]
         self._settles = [runner.settle for runner in runners]
@@ -76,7 +81,7 @@ class StretchRunner:
         for target, source in self._seen:
             target[first] = source
         for step in range(first, n_steps):
-            write_leaves(self._space, choose(step, self._obs), self._actions)
+            write_leaves(self._space, self._checked(choose(step, self._obs)), self._actions)
             for press in self._presses:
                 press()
             for settle in self._settles:
@@ -90,6 +95,18 @@ class StretchRunner:
                     target[step] = source
             taken[worker] = step + 1
             self._current[worker] = -1  # what goes wrong until the next press is the player's fault
+
+    def _checked(self, actions: Any) -> Any:
+        """Refuse choices that are none: an env may do anything with them."""
+        if self._range is None:
+            return actions
+        least, most = self._range
+        actions, n = np.asarray(actions), len(self._slots)
+        if actions.shape != (n,) or actions.dtype.kind not in "iu":
+            raise ValueError(f"it chose {actions.dtype} of shape {actions.shape}, wanted {n} whole numbers")
+        if actions.min() < least or actions.max() > most:
+            raise ValueError(f"it chose {actions.tolist()}, wanted numbers from {least} to {most}")
+        return actions
 
 
 class Stretch:
@@ -118,8 +135,8 @@ class Stretch:
         cls, before: Stretch | None, slab: Slab, groups: GroupedRows, player: Player, n_steps: int
     ) -> Stretch:
         """Return the stretch before where its block serves again, else a new one in its place."""
-        if n_steps < 1:
-            raise SettingsError(f"n_steps is {n_steps}, wanted 1 or more")
+        if not isinstance(n_steps, int | np.integer) or n_steps < 1:
+            raise SettingsError(f"n_steps is {n_steps!r}, wanted a whole number from 1 on")
         if before is not None and before.n_steps == n_steps and before._player == player:
             return before
         if before is not None:
@@ -129,8 +146,12 @@ class Stretch:
     def begin(self, weights: Array, seed: int) -> None:
         """Lay out what the player needs; nobody has taken a step yet."""
         arrays = self.track.arrays
-        if np.shape(weights) != arrays["weights"].shape:
-            raise SettingsError(f"the player wants {len(arrays['weights'])} weights, got shape {np.shape(weights)}")
+        weights = np.asarray(weights)
+        if weights.shape != arrays["weights"].shape or weights.dtype.kind not in "fiu":
+            found = f"{weights.dtype} of shape {weights.shape}"
+            raise SettingsError(f"the player wants {len(arrays['weights'])} numbers as weights, got {found}")
+        if not isinstance(seed, int | np.integer) or not 0 <= seed < 1 << 63:
+            raise SettingsError(f"the player's seed is {seed!r}, wanted a whole number from 0 to 2**63 - 1")
         self._groups.begin_stretch()
         arrays["weights"][:], arrays["seed"][0] = weights, seed
         arrays["taken"][:] = self._counted[:] = 0
