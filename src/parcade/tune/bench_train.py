@@ -38,6 +38,9 @@ CASES: dict[str, dict[str, Any]] = {
 }
 NO_EXTRAS: dict[str, Any] = {"eval_freq": 0, "final_eval_episodes": 0, "save_freq": 0, "video": False, "device": "cpu"}
 LIMIT_S = 1.0
+TURN_S = 2.0  # a turn lasts at least this long, ours and every peer's: one short update says little on a noisy host
+# Nobody gets better: whoever learned quicker would meet more rooms and foes, which cost the emulator more.
+LEARNING_RATE = 1e-12
 SB3_ENVS = 16  # of SB3 with its own defaults, which name no number of envs
 
 
@@ -126,7 +129,7 @@ def _single_file_update(case: str, spec: EnvSpec, scale: Scale, stack: ExitStack
     stack.callback(vector_env.close)
     shape, n_actions = vector_env.single_observation_space.shape, int(vector_env.single_action_space.n)
     network = BareNetwork(case, shape, n_actions, channels_last=False)
-    return SingleFilePpo(network, vector_env, scale.n_steps, scale.batch_size, scale.n_epochs).update
+    return SingleFilePpo(network, vector_env, scale.n_steps, scale.batch_size, scale.n_epochs, LEARNING_RATE).update
 
 
 def _sb3_update(case: str, vector_env: Any, scale: Scale) -> Callable[[], float]:
@@ -139,6 +142,7 @@ def _sb3_update(case: str, vector_env: Any, scale: Scale) -> Callable[[], float]
         n_steps=scale.n_steps,
         batch_size=scale.batch_size,
         n_epochs=scale.n_epochs,
+        learning_rate=LEARNING_RATE,
         ent_coef=0.01,
         policy_kwargs=arguments,
         device="cpu",
@@ -161,6 +165,7 @@ def _interleave(
     players: list[Contestant] = [pool]
     if case == "features-mlp":  # its policy plays in the workers
         players.append(StretchContestant(pool.pool))
+    turn = {"steps": 0.0, "seconds": 0.0, "learn_s": 0.0}
     seconds_before = 0.0
 
     def note(name: str, rate: float, unit: str = "steps/s") -> None:
@@ -173,17 +178,25 @@ def _interleave(
         if what != "update":
             return
         times = row["time"]
-        note("ours", scale.rows / (times["seconds"] - seconds_before))
+        turn["steps"] += scale.rows
+        turn["learn_s"] += times["learn_s"]
+        turn["seconds"] += times["seconds"] - seconds_before
         seconds_before = times["seconds"]
-        note("learning", scale.rows * scale.n_epochs / times["learn_s"], "samples/s")
+        if turn["seconds"] < TURN_S:
+            return
+        note("ours", turn["steps"] / turn["seconds"])
+        note("learning", turn["steps"] * scale.n_epochs / turn["learn_s"], "samples/s")
+        turn.update(dict.fromkeys(turn, 0.0))
         note("limit, learning", max(_bare_rate(bare[0], threads) for threads in (1, usable_cores())), "samples/s")
         note("limit, env", max(player.turn(LIMIT_S / len(players)) for player in players))
         for name, update in peers.items():
-            note(name, update())
+            note(name, _peer_turn(update, scale.rows))
+        if len(rates["ours"]) > rounds:
+            training.request_stop()
 
     with tempfile.TemporaryDirectory() as folder:
-        given = {**CASES[case], **asdict(scale), **NO_EXTRAS, "log_root": folder}
-        settings = make_settings({**given, "total_timesteps": scale.rows * (rounds + 1)})
+        given = {**CASES[case], **asdict(scale), **NO_EXTRAS, "log_root": folder, "learning_rate": LEARNING_RATE}
+        settings = make_settings({**given, "total_timesteps": 1 << 40})
         with Training(settings, RunFolder.create(folder, case), between_updates) as training:
             pool_of_ours: Any = training.pool
             shape, n_actions = pool_of_ours.observation_space.shape, int(pool_of_ours.action_space.n)
@@ -191,6 +204,15 @@ def _interleave(
             training.begin()
             training.run()
     return {name: values[1:] for name, values in rates.items()}
+
+
+def _peer_turn(update: Callable[[], float], rows: int) -> float:
+    """Let a peer take updates for ``TURN_S``; return its steps per second."""
+    seconds, steps = 0.0, 0
+    while seconds < TURN_S:
+        seconds += rows / update()
+        steps += rows
+    return steps / seconds
 
 
 def _bare_rate(bare: BareLearning, threads: int) -> float:

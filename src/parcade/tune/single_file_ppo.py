@@ -20,9 +20,17 @@ GAMMA, LAMBDA, CLIP, ENTROPY, VALUE, MAX_NORM = 0.99, 0.95, 0.2, 0.01, 0.5, 0.5
 class SingleFilePpo:
     """A network, its rollout and its optimiser; ``update`` collects and learns once."""
 
-    def __init__(self, network: nn.Module, vector_env: Any, n_steps: int, batch_size: int, n_epochs: int) -> None:
+    def __init__(
+        self,
+        network: nn.Module,
+        vector_env: Any,
+        n_steps: int,
+        batch_size: int,
+        n_epochs: int,
+        learning_rate: float = 3e-4,
+    ) -> None:
         self._network, self._env, self._batch_size, self._n_epochs = network, vector_env, batch_size, n_epochs
-        self._optimiser = torch.optim.Adam(network.parameters(), lr=3e-4, eps=1e-5)
+        self._optimiser = torch.optim.Adam(network.parameters(), lr=learning_rate, eps=1e-5)
         self._shuffle = np.random.default_rng([0])
         n_envs, shape = vector_env.num_envs, vector_env.single_observation_space.shape
         self._obs = torch.zeros((n_steps, n_envs, *shape))
