@@ -2,7 +2,7 @@
 
 For a few hundred rows, recording what was computed, asking for memory and copying gradients cost as much as a third
 of the arithmetic. Here every product goes straight to its place. The operations are autograd's own, in its order, so
-the numbers are the same to the bit.
+the numbers are the same: to the bit where the number of rows divides without rounding.
 """
 
 from __future__ import annotations
