@@ -260,14 +260,14 @@ def examples() -> list[str]:
 
 def test_the_documentation_has_its_examples():
     text = DOCS.read_text()
-    assert len(examples()) == 6
-    for part in ("Gymnasium's vector env", "Stable-Baselines3", "First come"):
+    assert len(examples()) == 7
+    for part in ("Stretches", "Gymnasium's vector env", "Stable-Baselines3", "First come"):
         assert f"## {part}" in text
     short = [len([line for line in code.splitlines() if line]) for code in examples() if "adapters" in code]
     assert short == [10, 8]
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_the_documentations_examples_run(number, tmp_path):
     script = tmp_path / f"example_{number}.py"
     script.write_text(examples()[number])
