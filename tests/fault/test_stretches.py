@@ -184,10 +184,10 @@ def test_resets_that_kill_are_skipped():
 
 
 def test_workers_killed_from_outside_at_any_moment_change_nothing():
-    told = Told(400)
+    told = Told(160)
     rows, dump = sent(told, one(toys.Slow, base_s=0.0))
     random.seed(3)
-    with pool_of(one(toys.Slow), n_workers=2, restarts=100) as pool:
+    with pool_of(one(toys.Slow, base_s=0.001), n_workers=2, restarts=100) as pool:
         done = threading.Event()
 
         def kill():
@@ -198,8 +198,8 @@ def test_workers_killed_from_outside_at_any_moment_change_nothing():
         killer = threading.Thread(target=kill)
         killer.start()
         found = []
-        for first in range(0, 400, 100):
-            found += stretched(pool, told, 100, first)[1 if first else 0 :]
+        for first in range(0, 160, 40):
+            found += stretched(pool, told, 40, first)[1 if first else 0 :]
         done.set()
         killer.join()
         same(rows, found)
