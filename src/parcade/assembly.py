@@ -75,13 +75,13 @@ def policy_of(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy
 
 def learning_threads(policy: Policy) -> int:
     """Return all cores for pictures; a small network on vectors only waits for a second thread."""
-    return usable_cores() if _has_pictures(policy) else 1
+    return usable_cores() if policy.has_pictures else 1
 
 
 def doubts(settings: TrainSettings, policy: Policy) -> list[str]:
     """Return what the user may not have meant: settings without effect, and more threads than cores."""
     found = []
-    if not _has_pictures(policy):
+    if not policy.has_pictures:
         for name in ("cnn", "precision"):
             value = getattr(settings, name)
             if value != TrainSettings.model_fields[name].default:
@@ -91,10 +91,6 @@ def doubts(settings: TrainSettings, policy: Policy) -> list[str]:
             f"num_threads is {settings.num_threads}, but {usable_cores()} cores can be used: learning gets slower"
         )
     return found
-
-
-def _has_pictures(policy: Policy) -> bool:
-    return any(len(shape) == 3 and dtype == "uint8" for shape, dtype in policy.leaves.values())
 
 
 def _device(wanted: str) -> torch.device:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
@@ -310,48 +308,6 @@ def _fitting_batch(values: Mapping[str, Any]) -> int:
     if not (isinstance(n_envs, int) and isinstance(n_steps, int)) or n_envs * n_steps < 2:
         return wanted  # told as a fault of its own
     return max(2, min(wanted, n_envs * n_steps // 4))
-
-
-def read_config(path: str | Path) -> dict[str, Any]:
-    """Return the settings of a YAML or JSON file; keys are checked by ``make_settings``."""
-    import yaml
-
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except OSError as error:
-        raise SettingsError(f"the config file {path} cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise SettingsError(f"the config file {path} is not text") from None
-    try:
-        data = json.loads(text) if path.suffix == ".json" else yaml.load(text, _unique_keys())
-    except (ValueError, yaml.YAMLError) as error:
-        first_line = " ".join(str(error).split())
-        raise SettingsError(f"the config file {path} is not valid: {first_line}") from None
-    if data is None:
-        raise SettingsError(f"the config file {path} is empty")
-    if not isinstance(data, dict):
-        raise SettingsError(f"the config file {path} must hold `key: value` lines, it holds a {type(data).__name__}")
-    data.pop("$schema", None)  # editors want it
-    return data
-
-
-def _unique_keys() -> type[Any]:
-    """Return YAML's safe loader, refusing a key that stands twice: the second would silently win."""
-    import yaml
-
-    class UniqueKeys(yaml.SafeLoader):
-        """Plain data, each key once."""
-
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            """Check the keys, then read as always."""
-            keys = [key.value for key, _ in node.value if key.tag != "tag:yaml.org,2002:merge"]
-            twice = [key for number, key in enumerate(keys) if key in keys[:number]]
-            if twice:
-                raise yaml.YAMLError(f"{twice[0]} is given twice")
-            return super().construct_mapping(node, deep)
-
-    return UniqueKeys
 
 
 def whole_number(text: str) -> int:

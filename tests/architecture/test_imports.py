@@ -14,6 +14,7 @@ RULES = {
     "console": ({"errors", "console"}, {"gymnasium", "torch"}),
     "game": ({"errors", "console", "game"}, {"gymnasium", "torch", "pyboy", "mgba"}),
     "env": ({"errors", "console", "game", "env"}, {"torch", "multiprocessing", "pyboy", "mgba"}),
+    "config_file": ({"errors"}, {"numpy", "torch", "gymnasium"}),
     "cores": (set(), {"numpy", "torch", "gymnasium"}),
     "pool": ({"errors", "cores", "env", "pool"}, {"torch", "pyboy", "mgba"}),
     "learn": ({"errors", "pool", "learn"}, {"logging", "pathlib", "multiprocessing"}),

@@ -9,7 +9,8 @@ import yaml
 from parcade.assembly import settings_for
 from parcade.cli.config import schema
 from parcade.cli.main import main
-from parcade.settings import ALIASES, TrainSettings, make_settings, read_config
+from parcade.config_file import read_config
+from parcade.settings import ALIASES, TrainSettings, make_settings
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 

@@ -5,9 +5,10 @@ import re
 
 import pytest
 
+from parcade.config_file import read_config
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
-from parcade.settings import make_settings, read_config
+from parcade.settings import make_settings
 
 
 def test_the_number_of_games_is_written_down():

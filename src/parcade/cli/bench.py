@@ -126,7 +126,7 @@ def _train_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--cases", type=words, default=(), metavar="NAME,…", help="nature-cnn, small-cnn, features-mlp [all]"
     )
-    parser.add_argument("--rounds", type=whole_number, default=5, metavar="N", help="updates of each contestant [5]")
+    parser.add_argument("--rounds", type=whole_number, default=5, metavar="N", help="turns of each contestant [5]")
     parser.add_argument("--to-success", action="store_true", help="time until Lantern is learned, instead of speed")
     parser.add_argument("--minutes", type=float, default=20.0, metavar="X", help="with --to-success: for each [20]")
     parser.add_argument(

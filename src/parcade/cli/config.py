@@ -13,7 +13,8 @@ import json
 from typing import Any
 
 from parcade.cli.flags import GROUPS, add_setting_flags, given_settings
-from parcade.settings import ALIASES, TrainSettings, read_config
+from parcade.config_file import read_config
+from parcade.settings import ALIASES, TrainSettings
 
 _COMMENT_COLUMN = 40
 

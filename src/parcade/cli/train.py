@@ -18,7 +18,7 @@ import json
 from dataclasses import asdict
 
 from parcade.cli.flags import add_setting_flags, add_window_flags, given_settings, opened_window
-from parcade.settings import read_config
+from parcade.config_file import read_config
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:

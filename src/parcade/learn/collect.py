@@ -89,16 +89,16 @@ class Collector:
 
     def _act_here(self, cut: list[_Cut]) -> None:
         pool, rollout = self._pool, self._rollout
-        for group, part in enumerate(self._parts):
-            self._store_observation(0, part, pool.observations(group))
+        for group in range(pool.n_groups):
+            self._store_observation(0, group, pool.observations(group))
             self._act_and_send(0, group)
         for t in range(rollout.n_steps):
-            for group, part in enumerate(self._parts):
+            for group in range(pool.n_groups):
                 started = time.perf_counter()
                 rows = pool.recv(group)
                 rollout.env_s += time.perf_counter() - started
                 self._store_step(t, group, rows, cut)
-                self._store_observation(t + 1, part, rows.obs)
+                self._store_observation(t + 1, group, rows.obs)
                 if t + 1 < rollout.n_steps:
                     self._act_and_send(t + 1, group)
 
@@ -115,12 +115,13 @@ class Collector:
         for t, slot in np.argwhere(rollout.ended):
             self._store_end(int(t), int(slot), rows, (t, slot), cut)
 
-    def _store_observation(self, t: int, part: slice, rows: Mapping[str, Array]) -> None:
+    def _store_observation(self, t: int, group: int, rows: Mapping[str, Array]) -> None:
+        part, slots = self._parts[group], self._slots[group]
         for name, array in self._rollout.obs.items():
             array[t, part] = rows[name]
             if name == self._policy.mask_leaf:
-                masks, slots = array[t, part], np.arange(self._pool.n_envs)[part]
-                check_possible(self._policy.distribution.possible(masks.reshape(len(slots), -1)), slots, name)
+                masks = array[t, part].reshape(len(slots), -1)
+                check_possible(self._policy.distribution.possible(masks), slots, name)
 
     def _act_and_send(self, t: int, group: int) -> None:
         started = time.perf_counter()
@@ -206,9 +207,12 @@ class Collector:
         for first in range(0, len(values), _MANY_ROWS):
             part = slice(first, first + _MANY_ROWS)
             rows = {name: tensor[part].to(self._device) for name, tensor in flat.items()}
-            values[part] = self._policy.values(rows).cpu()
-            if self._player is not None:
-                self._log_choices(part, self._policy.parameters_of(rows).cpu())
+            if self._player is None:
+                values[part] = self._policy.values(rows).cpu()
+            else:
+                params, found = self._policy(rows)
+                values[part] = found.cpu()
+                self._log_choices(part, params.cpu())
 
     def _log_choices(self, part: slice, params: Tensor) -> None:
         actions, log_probs = self._rollout.actions.flatten(0, 1)[part], self._rollout.log_probs.flatten()[part]

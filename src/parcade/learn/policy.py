@@ -91,7 +91,12 @@ class Policy(nn.Module):
     @property
     def values_apart(self) -> bool:
         """Whether actor and critic share nothing, so that values cost least when asked for many rows at once."""
-        return self.recurrence is None and all(isinstance(encoder, VectorEncoder) for encoder in self._parts)
+        return self.recurrence is None and not self.has_pictures
+
+    @property
+    def has_pictures(self) -> bool:
+        """Whether any leaf goes through convolutions."""
+        return any(isinstance(encoder, PixelEncoder) for encoder in self._parts)
 
     def step(
         self, observations: Observations, state: Tensor, with_values: bool = True
@@ -107,10 +112,6 @@ class Policy(nn.Module):
         """Return the values of (rows, ...) observations for a policy without memory."""
         values: Tensor = self.critic(self.encode(observations))
         return values.squeeze(-1)
-
-    def parameters_of(self, observations: Observations) -> Tensor:
-        """Return the action distribution's parameters of (rows, ...) observations for a policy without memory."""
-        return self.finish(self.actor(self.encode(observations)), observations)
 
     def unroll(self, observations: Observations, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Return parameters and values of (T * batch, ...) observations, from the memory before their first step.

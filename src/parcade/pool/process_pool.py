@@ -10,7 +10,6 @@ import sys
 import time
 import weakref
 from collections.abc import Iterable, Mapping
-from itertools import pairwise
 from typing import Any
 
 import cloudpickle
@@ -28,6 +27,7 @@ from parcade.pool.layout import plan_layout
 from parcade.pool.lifecycle import Phase
 from parcade.pool.limits import allow_files
 from parcade.pool.protocol import Array, Player, StepRows, StretchRows
+from parcade.pool.sharing import processors, share_slots
 from parcade.pool.slab import Slab
 from parcade.pool.stretch import Stretch
 from parcade.pool.supervisor import Supervisor, WorkerDiedError
@@ -73,7 +73,7 @@ class ProcessPool:
         orders = [
             WorkerOrders(w, slots, n_groups, spec, seed, os.getpid(), memory_limit_mb, cpu)
             for w, (slots, cpu) in enumerate(
-                zip(share_slots(n_envs, self.n_workers), _processors(self.n_workers, pin_workers), strict=True)
+                zip(share_slots(n_envs, self.n_workers), processors(self.n_workers, pin_workers), strict=True)
             )
         ]
         self._supervisor = Supervisor(
@@ -376,28 +376,3 @@ def _close_open_pools() -> None:
     for pool in list(_OPEN_POOLS):
         if pool.owner_pid == os.getpid():  # not in a copy of this process
             pool.close()
-
-
-def share_slots(n_envs: int, n_workers: int) -> list[range]:
-    """Return contiguous ranges that differ by one slot at most.
-
-    >>> share_slots(5, 2)
-    [range(0, 3), range(3, 5)]
-    """
-    small, extra = divmod(n_envs, n_workers)
-    starts = [worker * small + min(worker, extra) for worker in range(n_workers + 1)]
-    return [range(a, b) for a, b in pairwise(starts)]
-
-
-def _processors(n_workers: int, pin: bool | None) -> list[int | None]:
-    """Return the processor of each worker, None for any.
-
-    By itself the kernel now and then puts two workers on one core while the trainer sleeps on the other. Workers are
-    kept apart only where they fill the machine: fewer would all crowd the first cores beside another program's.
-    """
-    if not hasattr(os, "sched_getaffinity") or pin is False:
-        return [None] * n_workers
-    allowed = sorted(os.sched_getaffinity(0))
-    if pin is None and n_workers != len(allowed):
-        return [None] * n_workers
-    return [allowed[worker % len(allowed)] for worker in range(n_workers)]

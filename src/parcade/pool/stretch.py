@@ -117,13 +117,13 @@ class Stretch:
         self._packed = bytes(cloudpickle.dumps(player))
         self.track = Slab.create(plan_track(slab, n_steps, player.n_weights))
         arrays = self.track.arrays
-        self._ended = (arrays["terminated"].view(np.bool_), arrays["truncated"].view(np.bool_))
         self._counted = np.zeros(len(arrays["taken"]), np.int64)
         self.rows = StretchRows(
             self.track.leaves("obs"),
             self.track.leaves("action"),
             arrays["reward"],
-            *self._ended,
+            arrays["terminated"].view(np.bool_),
+            arrays["truncated"].view(np.bool_),
             self.track.leaves("final"),
             arrays["episode_return"],
             arrays["episode_length"],
@@ -170,7 +170,7 @@ class Stretch:
     def place(self, slot: int, worker: int) -> tuple[int, Actions]:
         """Return a slot's episode and the actions it has taken in it, up to the last step its worker finished."""
         journal, taken = self._groups.journal, int(self.track.arrays["taken"][worker])
-        ends = np.flatnonzero(self._ended[0][:taken, slot] | self._ended[1][:taken, slot])
+        ends = np.flatnonzero(self.rows.terminated[:taken, slot] | self.rows.truncated[:taken, slot])
         if len(ends):
             begun = int(ends[-1]) + 1
             episode = int(self.track.arrays["episode"][begun - 1, slot])

@@ -21,8 +21,8 @@ class RandomPlayer:
     n_weights: int = 0
 
     def prepare(self, weights: Array, seed: int, slots: range, n_steps: int) -> Choose:
-        """Draw all actions before the first step."""
-        actions = np.random.default_rng([seed, slots.start]).integers(self.n, size=(n_steps, len(slots)))
+        """Draw all actions before the first step; a slot's are the same whoever runs it."""
+        actions = np.random.default_rng([seed]).integers(self.n, size=(slots.stop, n_steps))[slots.start :].T
         return lambda step, rows: actions[step]
 
 

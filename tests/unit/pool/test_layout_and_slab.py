@@ -11,7 +11,7 @@ from gymnasium import spaces
 from parcade.errors import EnvError, PoolError
 from parcade.pool import slab as slab_module
 from parcade.pool.layout import ALIGNMENT, POISON, plan_layout
-from parcade.pool.process_pool import share_slots
+from parcade.pool.sharing import share_slots
 from parcade.pool.slab import Slab, sweep_stale
 
 PICTURE = spaces.Box(0, 255, (3, 5), np.uint8)
