@@ -7,14 +7,16 @@ import os
 from typing import Any
 
 import torch
+from gymnasium import spaces
 
 from parcade.cores import usable_cores
 from parcade.env.make import make_game
 from parcade.env.register import RACING
 from parcade.env.sharing import workers_for
-from parcade.env.slot import leaves
+from parcade.env.slot import leaf_choices, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
+from parcade.learn.encoders import LeafShape
 from parcade.learn.loss import PpoSettings
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings, Policy
@@ -60,9 +62,15 @@ def pool_of(spec: EnvSpec, settings: TrainSettings) -> ProcessPool | SerialPool:
     )
 
 
+def leaf_shapes(space: spaces.Space[Any]) -> dict[str, LeafShape]:
+    """Return what a policy has to know of each leaf of an observation space."""
+    choices = leaf_choices(space)
+    return {name: LeafShape(shape, str(dtype), choices.get(name, ())) for name, (shape, dtype) in leaves(space).items()}
+
+
 def policy_of(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy:
     """Return the network with its first weights, on its device."""
-    shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
+    shapes = leaf_shapes(pool.observation_space)
     with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
         torch.manual_seed(settings.seed)
         policy = Policy(shapes, pool.action_space, net_of(settings))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from parcade.env.spec import EnvSpec, Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.learn.act import Actor
+from parcade.learn.encoders import LeafShape
 from parcade.learn.policy import NetSettings, Policy
 from parcade.run.model_file import load_model, load_weights
 from parcade.run.video import VideoFile
@@ -153,7 +154,7 @@ def load_policy(path: str | Path) -> tuple[Policy, EnvSpec]:
     """Return the policy of a model file and the env it was trained in."""
     model = load_model(path)
     try:
-        shapes = {name: (tuple(shape), dtype) for name, (shape, dtype) in model.meta["leaves"].items()}
+        shapes = {name: _leaf_shape(*leaf) for name, leaf in model.meta["leaves"].items()}
         net = dict(model.meta["net"])
         net["hidden"] = tuple(net["hidden"]) if net.get("hidden") is not None else None
         policy = Policy(shapes, space_from_json(model.meta["action_space"]), NetSettings(**net))
@@ -162,6 +163,11 @@ def load_policy(path: str | Path) -> tuple[Policy, EnvSpec]:
         raise ModelFileError(f"{path} describes a network that cannot be built: {error}") from None
     load_weights(policy, model.weights, path)
     return policy, spec
+
+
+def _leaf_shape(shape: list[int], dtype: str, choices: Sequence[tuple[int, int]] = ()) -> LeafShape:
+    """Return a leaf as a model file holds it; files written before choices were one-hot name none."""
+    return LeafShape(tuple(shape), dtype, tuple((int(n), int(start)) for n, start in choices))
 
 
 def play_episodes(
@@ -243,7 +249,7 @@ def _picture_shape(env: Any, spec: EnvSpec) -> tuple[int, ...]:
 
 
 def _check_fit(policy: Policy, rows: dict[str, npt.NDArray[Any]], actions: Any, spec: EnvSpec) -> None:
-    wanted = {name: shape for name, (shape, _) in policy.leaves.items()}
+    wanted = {name: leaf.shape for name, leaf in policy.leaves.items()}
     got = {name: row.shape for name, row in rows.items()}
     if wanted != got:
         raise ModelFileError(f"the model observes {wanted}, but {spec.label} shows {got}; train one for these settings")

@@ -60,7 +60,9 @@ class Results:
         path = self._folder.models / name
         meta = {
             "env": self._spec.to_dict(),
-            "leaves": {leaf: [list(shape), dtype] for leaf, (shape, dtype) in self._policy.leaves.items()},
+            "leaves": {
+                name: [list(leaf.shape), leaf.dtype, leaf.choices] for name, leaf in self._policy.leaves.items()
+            },
             "action_space": space_to_json(self._action_space),
             "net": net_of(self._settings).to_dict(),
             "env_steps": env_steps,

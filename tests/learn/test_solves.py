@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from tiny_envs import Endless, Follow, Locks, Maze, Recall, bench
+from tiny_envs import Endless, Follow, Locks, Maze, Recall, Table, bench
 
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings
@@ -39,6 +39,13 @@ def test_an_env_of_large_rewards_is_solved_with_both_normalisers():
     net = NetSettings(hidden=(64, 64), normalize_obs=True)
     returns = bench(Large, net=net, scaler=ReturnScaler(16, 0.99)).returns(40)
     assert np.mean(returns[-3:]) > 750
+
+
+def test_a_table_of_states_is_learned_by_heart():
+    """Needs one input for each state: seen as one number, 64 unordered states stay near the 5 of chance."""
+    returns = bench(Table, gamma=0.0, n_steps=64).returns(40)
+    assert returns[0] == pytest.approx(5, abs=1)
+    assert np.mean(returns[-3:]) > 18.5
 
 
 def test_only_memory_solves_recall():

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
+from parcade.assembly import leaf_shapes
 from parcade.env.slot import leaves
 from parcade.env.spec import EnvSpec
 from parcade.learn.collect import Collector
@@ -148,6 +149,27 @@ class Walk(gym.Env):
         return self.observation_space.sample(), reward, bool(ended and kind < 0.5), bool(ended and kind >= 0.5), {}
 
 
+class Table(gym.Env):
+    """One of 64 states is shown, and each has one right action of four: nothing to interpolate between states."""
+
+    observation_space = spaces.Dict({"state": spaces.Discrete(64, start=1), "pair": spaces.MultiDiscrete([2, 3])})
+    action_space = spaces.Discrete(4)
+    right = np.random.default_rng(0).integers(0, 4, 64)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self._left = 20
+        return self._show(), {}
+
+    def _show(self):
+        self._state = int(self.np_random.integers(64))
+        return {"state": self._state + 1, "pair": np.array([1, 2])}
+
+    def step(self, action):
+        reward, self._left = float(action == self.right[self._state]), self._left - 1
+        return self._show(), reward, False, self._left == 0, {}
+
+
 OPEN: list[SerialPool] = []  # closed after each test by conftest.py
 
 
@@ -173,7 +195,7 @@ def bench(env, n_envs=16, n_steps=32, n_groups=2, seed=0, net=None, scaler=None,
     """Return everything a training needs, on ``env`` (a class or a function that makes an env)."""
     pool = SerialPool(EnvSpec(factory=cloudpickle.dumps(env)), n_envs, seed=seed, n_groups=n_groups)
     OPEN.append(pool)
-    shapes = {name: (shape, str(dtype)) for name, (shape, dtype) in leaves(pool.observation_space).items()}
+    shapes = leaf_shapes(pool.observation_space)
     torch.manual_seed(seed)
     policy = Policy(shapes, pool.action_space, net or NetSettings(hidden=(64, 64)))
     distribution = policy.distribution

@@ -46,12 +46,18 @@ def leaves(space: spaces.Space[Any]) -> dict[str, tuple[tuple[int, ...], np.dtyp
     >>> leaves(spaces.Dict({"a": spaces.Discrete(3), "b": spaces.Box(0, 1, (2,))}))["b"]
     ((2,), dtype('float32'))
     """
-    found: dict[str, tuple[tuple[int, ...], np.dtype[Any]]] = {}
+    simple = leaf_spaces(space).items()
+    return {name: (tuple(leaf.shape or ()), np.dtype(leaf.dtype)) for name, leaf in simple}  # type: ignore[arg-type]
+
+
+def leaf_spaces(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
+    """Return the simple spaces that ``space`` consists of, by leaf name."""
+    found: dict[str, spaces.Space[Any]] = {}
     _collect("", space, found)
     return found
 
 
-def _collect(path: str, space: spaces.Space[Any], found: dict[str, Any]) -> None:
+def _collect(path: str, space: spaces.Space[Any], found: dict[str, spaces.Space[Any]]) -> None:
     if isinstance(space, spaces.Dict):
         for key, part in space.spaces.items():
             _collect(f"{path}/{key}" if path else str(key), part, found)
@@ -59,13 +65,28 @@ def _collect(path: str, space: spaces.Space[Any], found: dict[str, Any]) -> None
         for index, part in enumerate(space.spaces):
             _collect(f"{path}/{index}" if path else str(index), part, found)
     elif isinstance(space, spaces.Box | spaces.Discrete | spaces.MultiDiscrete | spaces.MultiBinary):
-        shape = space.shape or ()
-        found[path or WHOLE] = (tuple(shape), np.dtype(space.dtype))  # type: ignore[arg-type]
+        found[path or WHOLE] = space
     else:
         raise EnvError(
             f"{type(space).__name__} spaces cannot be shared between processes; "
             "use Box, Discrete, MultiDiscrete, MultiBinary, Dict or Tuple"
         )
+
+
+def leaf_choices(space: spaces.Space[Any]) -> dict[str, tuple[tuple[int, int], ...]]:
+    """Return, for each leaf whose numbers name choices, how many choices each number has and which is the first.
+
+    >>> leaf_choices(spaces.Dict({"a": spaces.Discrete(3, start=1), "b": spaces.Box(0, 1, (2,))}))
+    {'a': ((3, 1),)}
+    """
+    found: dict[str, tuple[tuple[int, int], ...]] = {}
+    for path, leaf in leaf_spaces(space).items():
+        if isinstance(leaf, spaces.Discrete):
+            found[path] = ((int(leaf.n), int(leaf.start)),)
+        elif isinstance(leaf, spaces.MultiDiscrete):
+            counts, starts = leaf.nvec.flatten().tolist(), leaf.start.flatten().tolist()
+            found[path] = tuple(zip(counts, starts, strict=True))
+    return found
 
 
 def fresh_rows(space: spaces.Space[Any]) -> dict[str, npt.NDArray[Any]]:

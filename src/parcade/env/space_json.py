@@ -15,7 +15,7 @@ def space_to_json(space: spaces.Space[Any]) -> dict[str, Any]:
     if isinstance(space, spaces.Discrete):
         return {"type": "Discrete", "n": int(space.n), "start": int(space.start)}
     if isinstance(space, spaces.MultiDiscrete):
-        return {"type": "MultiDiscrete", "nvec": space.nvec.tolist()}
+        return {"type": "MultiDiscrete", "nvec": space.nvec.tolist(), "start": space.start.tolist()}
     if isinstance(space, spaces.MultiBinary):
         return {"type": "MultiBinary", "n": list(space.shape)}
     if isinstance(space, spaces.Box):
@@ -31,7 +31,7 @@ def space_from_json(data: dict[str, Any]) -> spaces.Space[Any]:
         if kind == "Discrete":
             return spaces.Discrete(int(data["n"]), start=int(data["start"]))
         if kind == "MultiDiscrete":
-            return spaces.MultiDiscrete(data["nvec"])
+            return spaces.MultiDiscrete(data["nvec"], start=data.get("start"))
         if kind == "MultiBinary":
             return spaces.MultiBinary(data["n"])
         if kind == "Box":

@@ -1,19 +1,35 @@
-"""One encoder per observation leaf: pictures through convolutions, vectors as they are."""
+"""One encoder per observation leaf: pictures through convolutions, choices one-hot, vectors as they are."""
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from parcade.errors import EnvError, SettingsError
+from parcade.learn.choices import Choices, choice_places
 from parcade.learn.normalise import RunningMoments
 
 CNNS = ("small", "nature", "impala")
 _SMALLEST = {"small": 20, "nature": 36, "impala": 1}  # pixels a side that leave something after the convolutions
 _CHANNELS = (1, 3, 4)
+_MOST_CHOICES = 100_000  # a first layer for more would not fit beside anything else
+
+
+class LeafShape(NamedTuple):
+    """What the policy knows of an observation leaf."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    choices: Choices = ()  # empty where the numbers are quantities
+
+    @property
+    def is_picture(self) -> bool:
+        """Whether the leaf goes through convolutions."""
+        return len(self.shape) == 3 and self.dtype == "uint8" and not self.choices
 
 
 class PixelEncoder(nn.Module):
@@ -79,6 +95,27 @@ class VectorEncoder(nn.Module):
         """Take (rows, ...) of the leaf into the running moments, where there are any."""
         if self.moments is not None:
             self.moments.observe(_flat(vector))
+
+
+class ChoiceEncoder(nn.Module):
+    """Numbers that name choices -> (batch, size) with a one for each: 3 is not three times 1."""
+
+    places: Tensor
+
+    def __init__(self, choices: Choices) -> None:
+        super().__init__()
+        self.choices, self.size = choices, sum(n for n, _ in choices)
+        if self.size > _MOST_CHOICES:
+            raise EnvError(
+                f"an observation of {self.size:,} choices is too large to learn from, {_MOST_CHOICES:,} is the most; "
+                "let the env observe a Box of the few numbers that matter"
+            )
+        self.register_buffer("places", torch.tensor(choice_places(choices)), persistent=False)
+
+    def forward(self, numbers: Tensor) -> Tensor:
+        """Put a one at each choice's place."""
+        at = numbers.reshape(len(numbers), -1).to(torch.int64) + self.places
+        return torch.zeros(len(at), self.size, device=at.device).scatter_(1, at, 1.0)
 
 
 def _flat(vector: Tensor) -> Tensor:

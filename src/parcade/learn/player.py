@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from parcade.errors import EnvError
+from parcade.learn.choices import Choices, choice_places
 from parcade.pool.protocol import Array, Choose
 
 # A row's result must not depend on how many rows its worker has, and matrix kernels may differ by the number of rows:
@@ -26,6 +27,7 @@ class CategoricalPlayer:
     leaves: tuple[str, ...]  # what the network sees, in the order of its first weights
     sizes: tuple[int, ...]  # numbers going into each layer, and out of the last
     activation: str
+    choices: tuple[Choices, ...] = ()  # of each leaf whose numbers name choices; an empty one for the others
     normalised: bool = False  # the weights begin with a mean and a factor for each number seen
     mask: str | None = None  # the leaf whose zeros forbid choices
     start: int = 0  # the first choice's number
@@ -43,16 +45,22 @@ class CategoricalPlayer:
         noise = _noise(seed, slots, n_steps, self.sizes[-1])
         activate = np.tanh if self.activation == "tanh" else _relu
         n_rows = len(slots)
+        one_hot = self.choices or ((),) * len(self.leaves)
         filled = -(-n_rows // BLOCK) * BLOCK
         seen, logits = np.zeros((filled, self.sizes[0]), np.float32), np.zeros((filled, self.sizes[-1]), np.float32)
         blocks = [slice(first, first + BLOCK) for first in range(0, filled, BLOCK)]
 
         def choose(step: int, rows: Mapping[str, Array]) -> Array:
             first = 0
-            for leaf in self.leaves:
+            for leaf, choices in zip(self.leaves, one_hot, strict=True):
                 flat = rows[leaf].reshape(n_rows, -1)
-                seen[:n_rows, first : first + flat.shape[1]] = flat
-                first += flat.shape[1]
+                size = sum(n for n, _ in choices) or flat.shape[1]
+                if choices:
+                    seen[:n_rows, first : first + size] = 0
+                    np.put_along_axis(seen[:n_rows], flat + (np.array(choice_places(choices)) + first), 1, 1)
+                else:
+                    seen[:n_rows, first : first + size] = flat
+                first += size
             if scale is not None:
                 np.clip((seen - scale[0]) * scale[1], -self.limit, self.limit, out=seen)
             for block in blocks:
@@ -66,8 +74,8 @@ class CategoricalPlayer:
                 allowed = rows[self.mask].reshape(drawn.shape) != 0
                 check_possible(allowed.any(1), slots, self.mask)
                 drawn[~allowed] = -np.inf
-            choices: Array = drawn.argmax(1) + self.start
-            return choices
+            chosen: Array = drawn.argmax(1) + self.start
+            return chosen
 
         return choose
 

@@ -15,13 +15,13 @@ from torch import Tensor, nn
 
 from parcade.errors import EnvError
 from parcade.learn.distributions import MASKED, Categorical, distribution_for
-from parcade.learn.encoders import PixelEncoder, VectorEncoder
+from parcade.learn.encoders import ChoiceEncoder, LeafShape, PixelEncoder, VectorEncoder
 from parcade.learn.heads import Mlp
 from parcade.learn.normalise import LIMIT, RunningMoments
 from parcade.learn.player import CategoricalPlayer
 from parcade.learn.recurrent import Recurrence
 
-Leaves = Mapping[str, tuple[tuple[int, ...], Any]]  # name -> shape, dtype
+Leaves = Mapping[str, LeafShape | tuple[tuple[int, ...], str]]
 Observations = Mapping[str, Tensor]
 MASK = "action_mask"  # an observation leaf of this name is not seen but forbids actions: zero where one must not be
 
@@ -48,14 +48,13 @@ class Policy(nn.Module):
     def __init__(self, leaves: Leaves, action_space: spaces.Space[Any], net: NetSettings) -> None:
         super().__init__()
         self.distribution = distribution_for(action_space, net.box)
-        self.leaves, self.action_space, self.net = dict(leaves), action_space, net
+        self.leaves = {name: LeafShape(*leaf) for name, leaf in leaves.items()}
+        self.action_space, self.net = action_space, net
         self.mask_leaf = self._find_mask(action_space)
         self.encoders = nn.ModuleDict()
-        for name, (shape, dtype) in leaves.items():
+        for name, leaf in self.leaves.items():
             if name != self.mask_leaf:
-                is_picture = len(shape) == 3 and dtype == "uint8"
-                encoder = PixelEncoder(shape, net.cnn) if is_picture else VectorEncoder(shape, net.normalize_obs)
-                self.encoders[_key(name)] = encoder
+                self.encoders[_key(name)] = _encoder(leaf, net)
         if not self.encoders:
             raise EnvError(f"the observation holds nothing but {self.mask_leaf}; the policy needs something to see")
         self._names = tuple(name for name in leaves if name != self.mask_leaf)
@@ -130,12 +129,12 @@ class Policy(nn.Module):
         """
         if not self.values_apart or not isinstance(self.distribution, Categorical):
             return None
-        moments = self._moments()
         return CategoricalPlayer(
             leaves=self._names,
             sizes=self.actor.sizes,
             activation=self.net.activation,
-            normalised=bool(moments),
+            choices=tuple(e.choices if isinstance(e, ChoiceEncoder) else () for e in self._parts),
+            normalised=self._is_normalised,
             mask=self.mask_leaf,
             start=self.distribution.start,
             limit=LIMIT,
@@ -144,13 +143,15 @@ class Policy(nn.Module):
     @torch.no_grad()
     def player_weights(self) -> npt.NDArray[np.float32]:
         """Return the numbers that ``player`` wants, as they are now."""
-        moments = self._moments()
-        numbers = [*(m.mean for m in moments), *(m.factor for m in moments), *self.actor.parameters()]
-        return torch.cat([number.flatten() for number in numbers]).cpu().numpy()
+        numbers: list[Tensor] = list(self.actor.parameters())
+        if self._is_normalised:
+            moments = [getattr(part, "moments", None) or RunningMoments(part.size) for part in self._parts]  # type: ignore[arg-type]
+            numbers = [*(m.mean for m in moments), *(m.factor for m in moments), *numbers]
+        return torch.cat([number.flatten().cpu() for number in numbers]).numpy()
 
-    def _moments(self) -> list[RunningMoments]:
-        found = [encoder.moments for encoder in self._parts if isinstance(encoder, VectorEncoder)]
-        return [moments for moments in found if moments is not None]
+    @property
+    def _is_normalised(self) -> bool:
+        return any(isinstance(part, VectorEncoder) and part.moments is not None for part in self._parts)
 
     def use_bfloat16(self, wanted: bool) -> None:
         """Compute convolutions in bfloat16, or in float32 as at first; collecting and learning always agree."""
@@ -203,6 +204,12 @@ class Policy(nn.Module):
                 nn.init.zeros_(module.bias)  # type: ignore[arg-type]
         self.actor.initialise(0.01)
         self.critic.initialise(1.0)
+
+
+def _encoder(leaf: LeafShape, net: NetSettings) -> PixelEncoder | ChoiceEncoder | VectorEncoder:
+    if leaf.choices:
+        return ChoiceEncoder(leaf.choices)
+    return PixelEncoder(leaf.shape, net.cnn) if leaf.is_picture else VectorEncoder(leaf.shape, net.normalize_obs)
 
 
 def _key(name: str) -> str:

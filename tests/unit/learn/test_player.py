@@ -9,11 +9,17 @@ import torch
 from gymnasium import spaces
 
 from parcade.errors import EnvError
+from parcade.learn.encoders import LeafShape
 from parcade.learn.normalise import RunningMoments
 from parcade.learn.player import CategoricalPlayer
 from parcade.learn.policy import NetSettings, Policy
 
 LEAVES = {"near": ((5,), "float32"), "far": ((2, 3), "int16")}
+CHOICES = {
+    "state": LeafShape((), "int64", ((7, 2),)),
+    **LEAVES,
+    "pair": LeafShape((2,), "int64", ((3, 0), (4, -1))),
+}
 STEPS, SLOTS = 6, 21
 
 
@@ -26,7 +32,10 @@ def policy_of(leaves=LEAVES, actions=spaces.Discrete(4), **net):  # noqa: B008
 
 def rows_of(leaves=LEAVES, slots=SLOTS):
     rng = np.random.default_rng(0)
-    rows = {name: (rng.normal(size=(slots, *shape)) * 3).astype(dtype) for name, (shape, dtype) in leaves.items()}
+    rows = {name: (rng.normal(size=(slots, *leaf[0])) * 3).astype(leaf[1]) for name, leaf in leaves.items()}
+    for name, leaf in leaves.items():
+        for at, (n, start) in enumerate(LeafShape(*leaf).choices):
+            rows[name].reshape(slots, -1)[:, at] = rng.integers(start, start + n, slots)
     if "action_mask" in rows:
         rows["action_mask"] = rng.integers(0, 2, rows["action_mask"].shape).astype(np.int8)
         rows["action_mask"][:, 1] = 1
@@ -53,8 +62,10 @@ def noise(seed, n):
         (LEAVES, {"hidden": ()}),
         (LEAVES, {"normalize_obs": True}),
         ({**LEAVES, "action_mask": ((4,), "int8")}, {}),
+        (CHOICES, {}),
+        (CHOICES, {"normalize_obs": True}),
     ],
-    ids=["tanh", "relu", "no hidden layer", "normalised", "masked"],
+    ids=["tanh", "relu", "no hidden layer", "normalised", "masked", "choices", "choices and normalised"],
 )
 def test_a_choice_is_the_largest_logit_plus_noise(leaves, net):
     policy, rows = policy_of(leaves, **net), rows_of(leaves)

@@ -4,6 +4,7 @@ import torch
 from gymnasium import spaces
 
 from parcade.errors import EnvError, SettingsError
+from parcade.learn.encoders import LeafShape
 from parcade.learn.flat import FlatParameters
 from parcade.learn.policy import NetSettings, Policy
 
@@ -138,3 +139,14 @@ def test_bfloat16_changes_little_and_leaves_weights_and_results_in_float32():
     assert all(p.grad.dtype == torch.float32 for p in policy.encoders.parameters())
     policy.use_bfloat16(False)
     assert torch.equal(policy(seen)[1], exact[1])
+
+
+def test_numbers_that_name_choices_are_seen_one_hot():
+    leaf = LeafShape((2,), "int64", ((3, 0), (2, 5)))
+    policy = Policy({"obs": leaf}, spaces.Discrete(3), NetSettings(hidden=(4,)))
+    assert policy.encode({"obs": torch.tensor([[0, 6], [2, 5]])}).tolist() == [[1, 0, 0, 0, 1], [0, 0, 1, 1, 0]]
+
+
+def test_too_many_choices_are_refused_with_advice():
+    with pytest.raises(EnvError, match="1,000,000 choices is too large"):
+        Policy({"obs": LeafShape((), "int64", ((1_000_000, 0),))}, spaces.Discrete(3), NetSettings())
