@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +9,14 @@ import gymnasium as gym
 
 from parcade.console.base import Console
 from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
+from parcade.env.by_id import make_by_id
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.pixels import PreprocessedEnv, is_picture
-from parcade.env.register import RACING, register_envs
 from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
-from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError, SettingsError, did_you_mean
+from parcade.errors import EnvError, RomError, SaveStateError, SettingsError, did_you_mean
 from parcade.game.base import Game
-from parcade.game.titles import find_modules_here, find_title
+from parcade.game.titles import find_title
 
 CONSOLES = ("auto", "pyboy", "mgba", "libretro")
 _NOT_FOR_GAMES = {
@@ -44,7 +41,7 @@ def make(spec: EnvSpec) -> gym.Env[Any, Any]:
 def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
     if spec.game is not None:
         return _make_game_env(spec)
-    env = _make_gymnasium_env(spec) if spec.env_id is not None else _call_factory(spec)
+    env = make_by_id(spec) if spec.env_id is not None else _call_factory(spec)
     # A Gymnasium env's pictures have their channels last, a policy wants them first.
     has_plain_pictures = is_picture(env.observation_space) and isinstance(as_slot_env(env), CopyingSlotEnv)
     if _preprocesses(spec) or (spec.env_id is not None and has_plain_pictures):
@@ -74,26 +71,11 @@ def check_spec(spec: EnvSpec) -> None:
 
 def make_game(spec: EnvSpec) -> Game[Any, Any]:
     """Return the title with its options set."""
-    game = find_title(spec.game or "")
+    game = find_title(spec.game or "", spec.game_options)
     for name, advice in _NOT_FOR_GAMES.items():
         if getattr(spec, name) is not None:
             raise SettingsError(f"{name} is for Gymnasium envs, not for the game {game.name}; {advice}")
-    if not spec.game_options:
-        return game
-    try:
-        return type(game)(**spec.game_options)
-    except TypeError:
-        raise SettingsError(_unknown_option(game, spec.game_options)) from None
-
-
-def _unknown_option(game: Game[Any, Any], given: Mapping[str, Any]) -> str:
-    known = list(inspect.signature(type(game)).parameters)
-    if not known:
-        return f"{game.name} has no options, got {', '.join(given)}"
-    wrong = [f"{name!r}{did_you_mean(name, known)}" for name in given if name not in known]
-    if not wrong:
-        return f"{game.name} does not take {', '.join(f'{name}={value}' for name, value in given.items())}"
-    return f"{game.name} has no option {', '.join(wrong)}; it has {', '.join(known)}"
+    return game
 
 
 def find_rom(spec: EnvSpec, game: Game[Any, Any]) -> Rom:
@@ -216,54 +198,6 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
         save_states=save_states,
         render=spec.render,
     )
-
-
-def _make_gymnasium_env(spec: EnvSpec) -> gym.Env[Any, Any]:
-    if spec.imports:
-        find_modules_here()
-    for module in spec.imports:
-        try:
-            importlib.import_module(module)
-        except ImportError as error:
-            raise EnvError(f"--import {module} failed: {error}") from None
-    assert spec.env_id is not None
-    register_envs()
-    if spec.env_id.startswith("ALE/"):
-        _register_atari(spec.env_id)
-    kwargs = {"render_mode": "rgb_array", **spec.env_kwargs} if spec.render else dict(spec.env_kwargs)
-    if spec.env_id == RACING:  # it draws straight to grey and to the wanted size
-        kwargs |= {"grayscale": spec.grayscale} | ({"size": spec.resize} if spec.resize and not spec.crop else {})
-    try:
-        return gym.make(spec.env_id, **kwargs)
-    except gym.error.UnregisteredEnv:
-        hint = did_you_mean(spec.env_id, gym.registry)
-        raise EnvError(
-            f"env id {spec.env_id!r} is not registered{hint}; name its package with --import if it is your own"
-        ) from None
-    except gym.error.DependencyNotInstalled as error:
-        first_line = str(error).splitlines()[0]
-        if "box2d" in first_line.lower():
-            raise _needs_box2d(spec.env_id) from None
-        raise MissingExtraError(f"{spec.env_id} needs a package that is not installed: {first_line}") from None
-    except ModuleNotFoundError as error:
-        if error.name == "Box2D":  # our own CarRacing imports it by itself
-            raise _needs_box2d(spec.env_id) from None
-        raise
-    except (gym.error.Error, TypeError) as error:
-        raise EnvError(f"{spec.env_id} cannot be made: {error}") from None
-
-
-def _needs_box2d(env_id: str) -> MissingExtraError:
-    return MissingExtraError(f"{env_id} needs Box2D; pip install 'parcade[racing]'")
-
-
-def _register_atari(env_id: str) -> None:
-    try:
-        import ale_py
-    except ImportError:
-        raise MissingExtraError(f"{env_id} needs ale-py; pip install 'parcade[atari]'") from None
-    ale_py.ALEInterface.setLoggerMode(ale_py.LoggerMode.Error)  # else every env greets on stderr
-    gym.register_envs(ale_py)
 
 
 def _call_factory(spec: EnvSpec) -> gym.Env[Any, Any]:

@@ -10,6 +10,8 @@ RACING = "parcade/CarRacing-v3"
 OFFICIAL_RACING = "CarRacing-v3"
 _IDS = {"parcade/Lantern-v0": "lantern", "parcade/Meadow-v0": "meadow"}
 
+_NOT_OPTIONS = {"env_id", "factory", "imports", "slot", "watch"}
+
 
 def register_envs() -> None:
     """Make the built-in games known to ``gymnasium.make``; twice is fine."""
@@ -26,6 +28,11 @@ def make_title(game: str, **options: Any) -> gym.Env[Any, Any]:
     """Make a title's env; ``options`` are fields of EnvSpec."""
     from parcade.env.make import make
     from parcade.env.spec import EnvSpec
+    from parcade.errors import EnvError
+    from parcade.game.titles import title_names
 
+    unfit = sorted(_NOT_OPTIONS & set(options)) or ([] if game in title_names() else ["game"])
+    if unfit:
+        raise EnvError(f"parcade's ids take no argument {unfit[0]!r}: each is one title")
     render_mode = options.pop("render_mode", None)
     return make(EnvSpec(game=game, render=render_mode == "rgb_array", **options))

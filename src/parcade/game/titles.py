@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 from parcade.errors import SettingsError, did_you_mean
 from parcade.game.base import Game
+from parcade.game.options import check_options
 
 _TITLES = {
     "lantern": "parcade.game.lantern:Lantern",
@@ -18,6 +21,7 @@ _TITLES = {
     "pokemon-red": "parcade.game.pokemon_red:PokemonRed",
     "airstriker": "parcade.game.airstriker:Airstriker",
 }
+_MODULE_AND_CLASS = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)*:[^\W\d]\w*")
 
 
 def find_modules_here() -> None:
@@ -31,17 +35,34 @@ def title_names() -> tuple[str, ...]:
     return tuple(_TITLES)
 
 
-def find_title(name: str) -> Game[Any, Any]:
-    """Return the title ``name``; ``module:Class`` loads a title of the user's own."""
+def find_title(name: str, options: Mapping[str, Any] | None = None) -> Game[Any, Any]:
+    """Return the title ``name`` with its options set; ``module:Class`` imports a title of the user's own.
+
+    Only a subclass of ``Game`` is called, and only with options that it declares.
+    """
+    title = _title_class(name)
+    check_options(name, title, options or {})
+    try:
+        return title(**(options or {}))
+    except TypeError as error:
+        raise SettingsError(f"game {name!r} cannot be loaded: {error}") from None
+
+
+def _title_class(name: str) -> type[Game[Any, Any]]:
     target = _TITLES.get(name, name if ":" in name else None)
     if target is None:
         known = ", ".join(_TITLES)
         raise SettingsError(f"game {name!r} is not known{did_you_mean(name, _TITLES)}; known games: {known}")
+    if not _MODULE_AND_CLASS.fullmatch(target):
+        raise SettingsError(f"game is {name!r}, wanted a built-in title or module:Class")
     module_name, _, class_name = target.partition(":")
     if name not in _TITLES:
         find_modules_here()
     try:
-        game: Game[Any, Any] = getattr(import_module(module_name), class_name)()
-    except (ImportError, AttributeError, TypeError) as error:
-        raise SettingsError(f"game {name!r} cannot be loaded: {error}") from None
-    return game
+        found = getattr(import_module(module_name), class_name)
+    except Exception as error:  # a module of the user's own may raise anything while it is imported
+        what = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
+        raise SettingsError(f"game {name!r} cannot be loaded: {what}{error}") from None
+    if not (isinstance(found, type) and issubclass(found, Game)):
+        raise SettingsError(f"game {name!r} is no subclass of parcade.game.base.Game; see docs/add-a-game.md")
+    return found
