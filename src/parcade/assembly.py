@@ -9,7 +9,9 @@ from typing import Any
 import torch
 from gymnasium import spaces
 
+from parcade.config_file import read_config
 from parcade.cores import usable_cores
+from parcade.env.foreign import check_config_modules
 from parcade.env.make import make_game
 from parcade.env.register import RACING
 from parcade.env.sharing import workers_for
@@ -33,6 +35,13 @@ def settings_for(given: dict[str, Any]) -> TrainSettings:
     if settings.game is None:
         return settings
     return make_settings(given, make_game(env_spec(settings)).training)
+
+
+def settings_of_file(path: str, flags: dict[str, Any]) -> TrainSettings:
+    """Return the settings of a config file with the user's flags over them; its modules are checked, then imported."""
+    given = {**read_config(path), **flags}
+    check_config_modules(env_spec(make_settings(given)), flags, f"the config file {path}")
+    return settings_for(given)
 
 
 def env_spec(settings: TrainSettings) -> EnvSpec:

@@ -13,6 +13,7 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from parcade.env.foreign import ForeignSpec
 from parcade.env.make import make
 from parcade.env.register import OFFICIAL_RACING, RACING
 from parcade.env.slot import as_slot_env, fresh_rows
@@ -119,17 +120,19 @@ def evaluate(
     """Play ``episodes`` episodes of a model file (or of a random policy) and return what came of them.
 
     A model of CarRacing is played on Gymnasium's own env, or with ``racing="fast"`` on ours; rewards are never clipped.
-    ``stopped`` is asked after each episode. ``changes`` replace fields of the model's env, such as ``rom``.
+    ``stopped`` is asked after each episode. ``changes`` replace fields of the model's env, such as ``rom``. A class or
+    a module that the model names (``game="my_game:MyGame"``, ``imports``) is imported only if ``changes`` name it too.
     """
     if episodes < 1:
         raise SettingsError(f"episodes is {episodes}, wanted 1 or more")
     if model is not None:
-        policy, spec = load_policy(model)
+        policy, foreign = load_policy(model)
+        spec = foreign.accepted(changes)
     elif not random or spec is None:
         raise SettingsError("evaluate needs a model file, or random=True with a spec")
     else:
         policy = None
-    spec = spec.with_(**{key: value for key, value in changes.items() if value is not None})
+        spec = spec.with_(**{key: value for key, value in changes.items() if value is not None})
     return play_episodes(
         policy,
         evaluation_spec(spec, racing).with_(watch=watch),
@@ -150,15 +153,15 @@ def evaluation_spec(spec: EnvSpec, racing: str = "official") -> EnvSpec:
     return spec
 
 
-def load_policy(path: str | Path) -> tuple[Policy, EnvSpec]:
-    """Return the policy of a model file and the env it was trained in."""
+def load_policy(path: str | Path) -> tuple[Policy, ForeignSpec]:
+    """Return the policy of a model file and the env that the file says it was trained in."""
     model = load_model(path)
     try:
         shapes = {name: _leaf_shape(*leaf) for name, leaf in model.meta["leaves"].items()}
         net = dict(model.meta["net"])
         net["hidden"] = tuple(net["hidden"]) if net.get("hidden") is not None else None
         policy = Policy(shapes, space_from_json(model.meta["action_space"]), NetSettings(**net))
-        spec = EnvSpec.from_dict(model.meta["env"])
+        spec = ForeignSpec(EnvSpec.from_dict(model.meta["env"]), str(path))
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise ModelFileError(f"{path} describes a network that cannot be built: {error}") from None
     load_weights(policy, model.weights, path)

@@ -7,13 +7,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from parcade.env.spec import Watch
+from parcade.assembly import env_spec
+from parcade.console.rom import read_rom
+from parcade.env.foreign import ForeignSpec
+from parcade.env.register import OFFICIAL_RACING, RACING
+from parcade.env.spec import EnvSpec, Watch
 from parcade.errors import RunError, SettingsError
 from parcade.results import TrainResult
 from parcade.run.checkpoint import list_checkpoints, load_newest
 from parcade.run.directory import RunFolder
 from parcade.settings import make_settings
 from parcade.training import Training, Watcher
+
+_ENV_FIELDS = set(EnvSpec.__dataclass_fields__)
 
 
 def resume(
@@ -22,7 +28,8 @@ def resume(
     """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
 
     ``changes`` may set what has no influence on the numbers (``n_workers``, ``parallel_start_method``), or a larger
-    ``total_timesteps``. A run with nothing left to do is not touched; its result is returned again.
+    ``total_timesteps``. A run with nothing left to do is not touched; its result is returned again. A module that the
+    run's folder names (``game="my_game:MyGame"``, ``imports``) is imported only if ``changes`` name it too.
     """
     done = finished(run_dir, **changes)
     if done is not None:
@@ -34,7 +41,9 @@ def resume(
             f"{folder.path} has no checkpoint left to go on from; "
             f"`parcade train --model {folder.models / 'final_model.zip'}` starts a new run from its weights"
         )
-    with Training(make_settings({**_written_settings(folder), **changes}), folder, on_event, watch) as training:
+    settings = make_settings({**_written_settings(folder), **changes})
+    _check_origin(folder, changes)
+    with Training(settings, folder, on_event, watch) as training:
         if kept:
             checkpoint = load_newest(folder.checkpoints)
             _check_goal(checkpoint.meta["env_steps"], changes)
@@ -42,6 +51,27 @@ def resume(
         else:
             training.start_over()
         return training.run()
+
+
+def _check_origin(folder: RunFolder, changes: dict[str, Any]) -> None:
+    """Refuse to import or open what only the run's folder names, and to go on in another env than the run's."""
+    foreign = ForeignSpec(env_spec(make_settings(_written_settings(folder))), str(folder.config))
+    for field in ("game", "env_id"):
+        other, own = changes.get(field), getattr(foreign.spec, field)
+        if other is not None and other not in (own, OFFICIAL_RACING if own == RACING else own):
+            raise SettingsError(f"the run in {folder.path} trains in {foreign.label}; it cannot go on in {other}")
+    noted = _noted_sums(folder)
+    spec = foreign.accepted({name: changes[name] for name in _ENV_FIELDS & set(changes)}, noted)
+    if spec.rom is not None and noted["rom"] not in (None, read_rom(spec.rom).sha1):
+        raise SettingsError(f"{spec.rom} is not the ROM this run began with (SHA-1 {noted['rom']}); give that one")
+
+
+def _noted_sums(folder: RunFolder) -> dict[str, str | None]:
+    try:
+        noted = json.loads(folder.manifest.read_text(encoding="utf-8"))
+        return {"rom": noted.get("rom_sha1"), "state": noted.get("state_sha1")}
+    except (OSError, ValueError, AttributeError):
+        return {"rom": None, "state": None}
 
 
 def _check_goal(env_steps: int, changes: dict[str, Any]) -> None:
@@ -74,4 +104,6 @@ def _written_settings(folder: RunFolder) -> dict[str, Any]:
         written: dict[str, Any] = json.loads(folder.config.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise SettingsError(f"{folder.config} cannot be read: {error}") from None
+    if not isinstance(written, dict):
+        raise SettingsError(f"{folder.config} holds a {type(written).__name__}, wanted settings by name")
     return written

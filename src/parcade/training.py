@@ -25,6 +25,7 @@ from parcade.assembly import (
     rollout_of,
     settings_for,
 )
+from parcade.env.fingerprint import fingerprint
 from parcade.env.make import find_rom, make_game
 from parcade.env.spec import Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, RunError, SettingsError, UserError
@@ -114,7 +115,9 @@ class Training:
             self.eval_spec = self.eval_spec.with_(watch=replace(self._watch, label="evaluation"))
         if not self.folder.config.exists():
             rom = find_rom(self.spec, make_game(self.spec)).sha1 if self.spec.game else None
-            envs = {"trained_in": self.spec.label, "evaluated_in": self.eval_spec.label}
+            envs: dict[str, Any] = {"trained_in": self.spec.label, "evaluated_in": self.eval_spec.label}
+            if self.spec.state is not None:
+                envs["state_sha1"] = fingerprint(self.spec.state)
             try:
                 write_json(self.folder.manifest, {**manifest(settings.model_dump(), rom), **envs})
                 write_json(self.folder.config, settings.model_dump(mode="json"))  # last: with it the run can be resumed
@@ -147,12 +150,13 @@ class Training:
 
     def _take_weights(self, model: str) -> None:
         """Start from a model's weights; where they do not fit, say in what its training was another one."""
-        policy, spec = load_policy(model)
+        policy, foreign = load_policy(model)
         try:
             load_weights(self.policy, policy.state_dict(), model)
         except ModelFileError:
             theirs, ours = asdict(policy.net), asdict(net_of(self.settings))
             others = [f"{name} {theirs[name]} instead of {ours[name]}" for name in ours if theirs[name] != ours[name]]
+            spec = foreign.spec
             where = f"{spec.label} ({spec.observation})" if spec.game else spec.label
             told = ", with ".join([f"it was trained in {where}", *others])
             raise ModelFileError(f"{model} does not fit the network: {told}") from None

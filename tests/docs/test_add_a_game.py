@@ -77,14 +77,14 @@ def test_the_transcript_is_what_inspect_answers(inspected: str) -> None:
 
 
 def test_the_contract_tests_pass(my_game: Path) -> None:
-    _, command, _ = blocks("sh")
+    _, command, _, _ = blocks("sh")
     done = shell(command, my_game)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "12 passed" in done.stdout
 
 
 def test_training_leaves_a_run_folder_with_a_model(my_game: Path) -> None:
-    _, _, command = blocks("sh")
+    _, _, command, playing = blocks("sh")
     done = shell(command, my_game)
     assert done.returncode == 0, done.stdout + done.stderr
     (run,) = (my_game / "results" / "my_game-MyGame").iterdir()
@@ -92,6 +92,11 @@ def test_training_leaves_a_run_folder_with_a_model(my_game: Path) -> None:
     summary = json.loads((run / "summary.json").read_text())
     assert summary["env_steps"] == 4000
     assert summary["worker_restarts"] == 0
+    played = shell(playing, my_game)
+    assert played.returncode == 0, played.stderr
+    unasked = shell(playing.partition(" --game")[0], my_game)
+    assert unasked.returncode == 2
+    assert "add --game my_game:MyGame if you trust it" in unasked.stderr
 
 
 def test_lantern_keeps_the_contract(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ import json
 from typing import Any
 
 from parcade.cli.flags import GROUPS, add_setting_flags, given_settings
-from parcade.config_file import read_config
 from parcade.settings import ALIASES, TrainSettings
 
 _COMMENT_COLUMN = 40
@@ -31,10 +30,10 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=None if arguments.json else 2))
         return 0
-    given = read_config(arguments.config) if arguments.config else {}
-    from parcade.assembly import settings_for
+    from parcade.assembly import settings_for, settings_of_file
 
-    settings = settings_for({**given, **given_settings(arguments)})
+    flags = given_settings(arguments)
+    settings = settings_of_file(arguments.config, flags) if arguments.config else settings_for(flags)
     data = settings.model_dump(mode="json")
     print(json.dumps(data) if arguments.json else as_yaml(data))
     return 0

@@ -88,7 +88,7 @@ def _evaluate(arguments: argparse.Namespace) -> Any:
 
     given = given_settings(arguments)
     given.pop("model", None), given.pop("seed", None), given.pop("video", None)
-    spec = env_spec(make_settings(given)) if arguments.random else load_policy(arguments.model)[1]
+    spec = env_spec(make_settings(given)) if arguments.random else load_policy(arguments.model)[1].spec
     other = given.get("env_id" if spec.game else "game")
     if other is not None:
         raise UsageError(f"{arguments.model} was trained in {spec.label}; it cannot play {other}")

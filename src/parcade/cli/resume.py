@@ -4,6 +4,7 @@
   parcade resume results/lantern/20261115-120000
   parcade resume RUN --n-workers 4          other workers, same numbers
   parcade resume RUN --timesteps 2M         train longer than first planned
+  parcade resume RUN --game my_game:MyGame  a game of your own is imported only if you name it
 
 metrics.jsonl, weights and evaluations are those the run would have had without the break. A finished run is left alone.
 """
@@ -34,13 +35,22 @@ CHANGEABLE = {
     "video",
 }
 
+NAMED_AGAIN = {
+    "game",
+    "env_id",
+    "imports",
+    "rom",
+    "state",
+    "env_kwargs",
+}  # what a run's folder alone is not trusted for
+
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings that may change."""
     parser.add_argument("run_dir", metavar="RUN", nargs="?", help="the run's folder [the newest in results/]")
     parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
     add_window_flags(parser)
-    add_setting_flags(parser, CHANGEABLE)
+    add_setting_flags(parser, CHANGEABLE | NAMED_AGAIN)
 
 
 def run(arguments: argparse.Namespace) -> int:

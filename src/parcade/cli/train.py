@@ -18,7 +18,6 @@ import json
 from dataclasses import asdict
 
 from parcade.cli.flags import add_setting_flags, add_window_flags, given_settings, opened_window
-from parcade.config_file import read_config
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -31,13 +30,12 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Train; the last line is JSON on request."""
-    given = read_config(arguments.config) if arguments.config else {}
-    given |= given_settings(arguments)
-    from parcade.assembly import settings_for
+    from parcade.assembly import settings_for, settings_of_file
     from parcade.cli.progress import progress
     from parcade.training import train
 
-    settings = settings_for(given)
+    flags = given_settings(arguments)
+    settings = settings_of_file(arguments.config, flags) if arguments.config else settings_for(flags)
     with opened_window(arguments, settings.name) as watch, progress(arguments.plain or arguments.json) as watcher:
         result = train(settings, on_event=watcher, watch=watch)
     if arguments.json:

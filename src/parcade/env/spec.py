@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from parcade.env.spec_fields import check_fields
 from parcade.errors import SettingsError
 
 OBSERVATIONS = ("features", "pixels", "both")
@@ -82,11 +83,8 @@ class EnvSpec:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EnvSpec:
-        """Return the spec that ``to_dict`` wrote; unknown keys are refused."""
-        known = {f.name for f in fields(cls)} - {"factory", "watch", "slot"}
-        unknown = set(data) - known
-        if unknown:
-            raise SettingsError(f"env spec has unknown keys: {', '.join(sorted(unknown))}")
+        """Return the spec that ``to_dict`` wrote; unknown keys and values of another kind are refused."""
+        check_fields(data)
         values = dict(data)
         for name in ("imports", "crop", "resize", "action_scale"):
             if values.get(name) is not None:
