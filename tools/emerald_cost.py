@@ -20,10 +20,10 @@ sys.path.insert(0, str(ROOT / "tests" / "unit" / "game"))
 
 import test_pokemon_emerald as images  # noqa: E402
 
+from parcade.bench.machine import private_mb  # noqa: E402
 from parcade.console.gba import GameBoyAdvance  # noqa: E402
 from parcade.console.rom import Rom  # noqa: E402
 from parcade.game.pokemon_emerald import PokemonEmerald  # noqa: E402
-from parcade.tune.bench_env import private_mb  # noqa: E402
 
 ROUNDS, READS, GAMES, ROM_SIZE = 15, 1000, 8, 16 << 20
 

@@ -69,7 +69,7 @@ def test_emulators_and_peers_are_imported_in_one_place_only():
         place = path.relative_to(SOURCE).as_posix()
         for name in imports_of(path):
             top = name.split(".")[0]
-            if top in ONLY_IN and place not in ONLY_IN[top] and not place.startswith("tune/"):
+            if top in ONLY_IN and place not in ONLY_IN[top] and not place.startswith("bench/"):
                 wrong.append(f"{place} imports {name}")
     assert not wrong
 

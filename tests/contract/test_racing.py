@@ -19,10 +19,10 @@ pytest.importorskip("Box2D", reason="CarRacing needs Box2D (pip install 'gymnasi
 from gymnasium.envs.box2d.car_racing import CarRacing
 from gymnasium.utils.env_checker import check_env
 
+from parcade.bench.racing import bench_racing, car_state, follow_track, measure_fidelity
 from parcade.env import racing, racing_car
 from parcade.env.racing import FastCarRacing
 from parcade.evaluation import evaluate
-from parcade.tune.bench_racing import bench_racing, car_state, follow_track, measure_fidelity
 
 EPISODE_STEPS = 1000
 

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from parcade.bench.racing import follow_track
 from parcade.env.make import make
 from parcade.env.racing import MOST_MISSED
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
 from parcade.evaluation import evaluation_spec
-from parcade.tune.bench_racing import follow_track
 
 SPEC = EnvSpec(env_id="parcade/CarRacing-v3", frame_skip=4)
 

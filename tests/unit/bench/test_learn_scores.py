@@ -1,4 +1,4 @@
-"""The pieces of `bench learn`: its table, its tiny envs, its rule, and short real runs of both sides."""
+"""The pieces of `bench learn`: its table, its tiny envs, its rule, and short real runs of both trainers."""
 
 import json
 from dataclasses import replace
@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 import torch
 
+from parcade.bench.learn_envs import LocksEnv, RecallEnv
+from parcade.bench.learn_scores import bench_learn, margin, scaled_steps, verdict
+from parcade.bench.learn_tasks import TASKS, Task
+from parcade.bench.learn_trainers import _peer_model, _PeerFactory, _schedule, peer_installed, play, settings_of
 from parcade.env.make import make
 from parcade.env.slot import leaves
 from parcade.errors import EnvError, SettingsError
 from parcade.learn.policy import NetSettings, Policy
-from parcade.tune.bench_learn import bench_learn, margin, scaled_steps, verdict
-from parcade.tune.learn_envs import LocksEnv, RecallEnv
-from parcade.tune.learn_sides import _peer_model, _PeerFactory, _schedule, peer_installed, play, settings_of
-from parcade.tune.learn_tasks import TASKS, Task
 
 
 def quiet(text):
@@ -32,7 +32,7 @@ def test_every_budget_is_made_of_whole_rollouts(name):
 
 @pytest.mark.filterwarnings("ignore:You have specified a mini-batch size")  # of one env only
 @pytest.mark.parametrize("name", TASKS)
-def test_both_sides_have_the_same_network_and_numbers(name):
+def test_both_trainers_have_the_same_network_and_numbers(name):
     task = TASKS[name]
     if not peer_installed(task):
         pytest.skip(f"{task.peer} is not installed (extra dev; sb3-contrib)")
@@ -122,20 +122,20 @@ def test_recall_is_solved_by_memory_and_by_nothing_else():
     assert torch.get_num_threads() == threads
 
 
-def side(*seeds):
+def scores(*seeds):
     return {"mean": float(np.mean(seeds)), "std": float(np.std(seeds, ddof=1)), "seeds": list(seeds)}
 
 
 def test_the_rule():
     task = TASKS["cartpole"]
-    assert margin(task, side(500, 500, 500), side(500, 500, 500)) == 5  # a hundredth of 500
-    assert margin(task, side(480, 490, 500), side(480, 490, 500)) == pytest.approx(2 * (2 * 100 / 3) ** 0.5)
-    assert not verdict(task, {"ours": side(496, 496, 496), "sb3": side(500, 500, 500)})
-    (fault,) = verdict(task, {"ours": side(490, 490, 490), "sb3": side(500, 500, 500)})
+    assert margin(task, scores(500, 500, 500), scores(500, 500, 500)) == 5  # a hundredth of 500
+    assert margin(task, scores(480, 490, 500), scores(480, 490, 500)) == pytest.approx(2 * (2 * 100 / 3) ** 0.5)
+    assert not verdict(task, {"ours": scores(496, 496, 496), "sb3": scores(500, 500, 500)})
+    (fault,) = verdict(task, {"ours": scores(490, 490, 490), "sb3": scores(500, 500, 500)})
     assert "490.000 is below PPO's 500.000 beyond noise" in fault
     memory = TASKS["memory"]
-    assert not verdict(memory, {"ours": side(1, 1, 1), "without": side(0.2, 0.25, 0.3)})
-    assert len(verdict(memory, {"ours": side(0.5, 0.5, 0.5), "without": side(0.9, 0.9, 0.9)})) == 2
+    assert not verdict(memory, {"ours": scores(1, 1, 1), "without": scores(0.2, 0.25, 0.3)})
+    assert len(verdict(memory, {"ours": scores(0.5, 0.5, 0.5), "without": scores(0.9, 0.9, 0.9)})) == 2
 
 
 def test_a_short_run_of_everything_is_kept_and_not_run_again(tmp_path):
@@ -177,4 +177,4 @@ def test_bad_input_is_told(tmp_path):
 def test_a_task_without_a_peer_is_judged_by_its_thresholds_only():
     task = Task(env={}, settings={}, env_steps=1, reach=1, peer=None)
     assert not peer_installed(task)
-    assert not verdict(task, {"ours": side(0, 0)})
+    assert not verdict(task, {"ours": scores(0, 0)})

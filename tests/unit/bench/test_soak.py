@@ -6,12 +6,12 @@ import signal
 
 import numpy as np
 
+from parcade.bench.endurance import endure
+from parcade.bench.soak import checksum, soak
 from parcade.cli.main import main
 from parcade.env.spec import EnvSpec
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
-from parcade.tune.endurance import endure
-from parcade.tune.soak import checksum, soak
 
 
 def test_kills_change_nothing():
@@ -46,7 +46,7 @@ def test_a_time_limit_gives_all_the_same_steps():
 
 def test_endurance_that_differs_fails(monkeypatch):
     """The comparison itself is seen red."""
-    import parcade.tune.endurance as module
+    import parcade.bench.endurance as module
 
     calls = iter(range(10_000))
     monkeypatch.setattr(module, "checksum", lambda rows, running: next(calls))
@@ -93,7 +93,7 @@ def test_one_flipped_bit_changes_the_checksum():
 
 def test_a_soak_that_differs_fails(monkeypatch):
     """The comparison itself is seen red: one pool's checksums are spoilt."""
-    import parcade.tune.soak as module
+    import parcade.bench.soak as module
 
     calls = iter(range(10_000))
     monkeypatch.setattr(module, "checksum", lambda rows, running: next(calls))
@@ -106,7 +106,7 @@ def test_a_soak_that_differs_fails(monkeypatch):
 def test_orphans_are_seen():
     import subprocess
 
-    from parcade.tune.soak import _still_alive, note_pids
+    from parcade.bench.soak import _still_alive, note_pids
 
     sleeper = subprocess.Popen(["sleep", "60"])
     pids: dict[int, str] = {}

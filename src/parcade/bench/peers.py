@@ -72,7 +72,7 @@ class EnvFactory:
         return LeanEnv(self._spec)
 
 
-class PeerContestant:
+class PeerContender:
     """A peer's vector env, stepped with random actions that were drawn before."""
 
     def __init__(self, vector_env: Any, n_envs: int, n_actions: int) -> None:
@@ -137,8 +137,8 @@ def installed_peers() -> tuple[list[str], list[str]]:
     return there, [name for name in _MAKERS if name not in there]
 
 
-def open_peer(name: str, spec: EnvSpec, n_envs: int) -> PeerContestant:
+def open_peer(name: str, spec: EnvSpec, n_envs: int) -> PeerContender:
     """Start a peer with ``n_envs`` envs."""
     vector_env = _MAKERS[name][1](spec, n_envs)
     space = getattr(vector_env, "single_action_space", vector_env.action_space)
-    return PeerContestant(vector_env, n_envs, int(space.n))
+    return PeerContender(vector_env, n_envs, int(space.n))

@@ -79,7 +79,7 @@ class NatureEnv(gym.Env[Any, Any]):
 def register_nature_env() -> None:
     """Make the env known to Gymnasium without any wrapper, so that a pool steps it in place."""
     if ENV_ID not in gym.registry:
-        gym.register(ENV_ID, "parcade.tune.nature_env:NatureEnv", disable_env_checker=True, order_enforce=False)
+        gym.register(ENV_ID, "parcade.bench.nature_env:NatureEnv", disable_env_checker=True, order_enforce=False)
 
 
 register_nature_env()  # the one import with an effect: `imports=` names this module to register the id

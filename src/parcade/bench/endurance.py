@@ -9,14 +9,15 @@ import os
 import time
 from typing import Any
 
+from parcade.bench.machine import machine, rss_mb
+from parcade.bench.progress import Say, tell_stderr
+from parcade.bench.soak import REPORT_EVERY_S, RSS_NOISE_MB, checksum, growth, n_open_files
+from parcade.bench.soak_actions import Driver, SaveCount, soak_spec
 from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
-from parcade.tune.contest import Say, machine, rss_mb, tell_stderr
-from parcade.tune.driver import Driver, SaveCount, soak_spec
-from parcade.tune.soak import REPORT_EVERY_S, RSS_NOISE_MB, checksum, growth, n_open_files
 
 
 def endure(

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from parcade.bench.busy_speed import Busy
 from parcade.cli.main import main
 from parcade.console.gba import GameBoyAdvance
 from parcade.console.rom import builtin_rom
-from parcade.tune.bench_busy import Busy
 
 
 def test_the_cpu_never_halts_and_every_frame_is_worked_through():

@@ -1,6 +1,6 @@
 """How near the pool comes to the machine's limit, and how far peers stay behind, over the very same env.
 
-All contestants are open at once and take turns; whoever waits, sleeps. A step is one action in one env.
+All contenders are open at once and measured in interleaved rounds. A step is one action in one env.
 """
 
 from __future__ import annotations
@@ -14,22 +14,24 @@ from typing import Any
 
 import numpy as np
 
+from parcade.bench.bare_consoles import BareProcesses, record_episodes
+from parcade.bench.fragments import FragmentContender
+from parcade.bench.interleave import Contender, interleave, median_ratio
+from parcade.bench.machine import machine, private_mb
+from parcade.bench.peers import MULTIPROCESS, installed_peers, open_peer
+from parcade.bench.progress import Say, tell_stderr
 from parcade.cores import usable_cores
 from parcade.env.make import check_spec
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError, SettingsError
 from parcade.pool.process_pool import ProcessPool
-from parcade.tune.bare import BareProcesses, record_episodes
-from parcade.tune.bench_peers import MULTIPROCESS, installed_peers, open_peer
-from parcade.tune.contest import Contestant, Say, machine, median_ratio, take_turns, tell_stderr
-from parcade.tune.stretches import StretchContestant
 
 N_READY_ACTIONS = 512
 N_RECORDED = 8  # episodes the limit replays
 LIMIT, UNDRAWN, BY_ITSELF = "limit", "limit, undrawn", ", by itself"
 
 
-class PoolContestant:
+class PoolContender:
     """Our pool, its two groups kept under way all the time, fed with random actions drawn before."""
 
     def __init__(self, spec: EnvSpec, n_envs: int, n_workers: int | None = None) -> None:
@@ -101,12 +103,12 @@ def bench_env(
     workers = tuple(n_workers) or (usable_cores(),)
     with ExitStack() as stack:
         bare = _open_limit(stack, spec, limit_consoles, say)
-        entries: dict[str, Contestant] = {LIMIT: bare.variant(draw=True), UNDRAWN: bare.variant(draw=False)}
+        entries: dict[str, Contender] = {LIMIT: bare.variant(draw=True), UNDRAWN: bare.variant(draw=False)}
         pools = _open_pools(stack, spec, n_envs, workers, say)
         entries |= pools
-        entries |= {f"{name}{BY_ITSELF}": StretchContestant(entry.pool) for name, entry in pools.items()}
+        entries |= {f"{name}{BY_ITSELF}": FragmentContender(entry.pool) for name, entry in pools.items()}
         names = _open_peers(stack, spec, peer_envs if peers else 0, entries, say)
-        rates = take_turns(entries, rounds, seconds, say)
+        rates = interleave(entries, rounds, seconds, say)
         memory = {name: entry.private_mb() for name, entry in pools.items()}
         limit = LIMIT if observation != "features" else UNDRAWN
         in_step = bare.in_step[limit == LIMIT][-rounds:]  # the first turn is not counted
@@ -139,20 +141,20 @@ def _open_limit(stack: ExitStack, spec: EnvSpec, n_consoles: int, say: Say) -> B
 
 def _open_pools(
     stack: ExitStack, spec: EnvSpec, n_envs: Sequence[int], workers: Sequence[int], say: Say
-) -> dict[str, PoolContestant]:
-    pools: dict[str, PoolContestant] = {}
+) -> dict[str, PoolContender]:
+    pools: dict[str, PoolContender] = {}
     for n in n_envs:
         for count in workers:
             started = time.perf_counter()
-            pool = PoolContestant(spec, n, count)
+            pool = PoolContender(spec, n, count)
             stack.callback(pool.close)
             pools[f"pool {n} x {pool.n_workers}"] = pool
             say(f"a pool of {n} envs in {pool.n_workers} workers is open after {time.perf_counter() - started:.1f} s")
     return pools
 
 
-def _open_peers(stack: ExitStack, spec: EnvSpec, n_envs: int, entries: dict[str, Contestant], say: Say) -> list[str]:
-    """Add every installed peer to the contestants; return their names."""
+def _open_peers(stack: ExitStack, spec: EnvSpec, n_envs: int, entries: dict[str, Contender], say: Say) -> list[str]:
+    """Add every installed peer to the contenders; return their names."""
     there, missing = installed_peers() if n_envs else ([], [])
     for name in missing:
         say(f"{name} is not installed and is left out; the extra `dev` brings it")
@@ -164,7 +166,7 @@ def _open_peers(stack: ExitStack, spec: EnvSpec, n_envs: int, entries: dict[str,
 
 
 def _pool_row(
-    pools: dict[str, PoolContestant],
+    pools: dict[str, PoolContender],
     name: str,
     rates: dict[str, list[float]],
     limit: list[float],
@@ -190,7 +192,7 @@ def _pool_row(
 
 
 def _over_peers(
-    rates: dict[str, list[float]], pools: dict[str, PoolContestant], peers: list[str], peer_envs: int
+    rates: dict[str, list[float]], pools: dict[str, PoolContender], peers: list[str], peer_envs: int
 ) -> dict[str, Any]:
     """Return how far the pool with as many envs is ahead; None where there is nothing to compare."""
     equal = [name for name, pool in pools.items() if pool.n_envs == peer_envs]
@@ -203,15 +205,6 @@ def _over_peers(
 
     several = [name for name in peers if name in MULTIPROCESS]
     return {"over_best_peer": over(peers), "over_best_multiprocess_peer": over(several)}
-
-
-def private_mb(pid: int) -> float:
-    """Return the memory of a process that is shared with no other, in MB; 0 where the kernel does not tell."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1e3
 
 
 def draw_plot(result: dict[str, Any], path: str | Path) -> str:

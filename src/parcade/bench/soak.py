@@ -2,7 +2,7 @@
 
 Both pools take the same steps in turn. Every row of both goes into a running checksum, compared after each step, so
 that a difference is found where it begins. Meanwhile a thread kills workers of one pool at random moments. A long run
-in which nobody is killed is the business of ``parcade.tune.endurance``.
+in which nobody is killed is the business of ``parcade.bench.endurance``.
 """
 
 from __future__ import annotations
@@ -22,11 +22,12 @@ from typing import Any
 
 import numpy as np
 
+from parcade.bench.machine import machine, rss_mb
+from parcade.bench.progress import Say, tell_stderr
+from parcade.bench.soak_actions import Driver, SaveCount, soak_spec
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.protocol import StepRows
-from parcade.tune.contest import Say, machine, rss_mb, tell_stderr
-from parcade.tune.driver import Driver, SaveCount, soak_spec
 
 SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
 GAP_S = (1.0, 5.0)  # between two kills

@@ -26,7 +26,7 @@ class RandomPlayer:
         return lambda step, rows: actions[step]
 
 
-class StretchContestant:
+class FragmentContender:
     """Someone else's pool, measured in stretches."""
 
     def __init__(self, pool: ProcessPool) -> None:

@@ -1,4 +1,4 @@
-"""Both sides of `bench learn`: train ours, train SB3's with the same settings, and play either by the same function."""
+"""The trainers of `bench learn`: ours, and SB3's with the same settings. One function evaluates what both trained."""
 
 from __future__ import annotations
 
@@ -14,6 +14,11 @@ import torch
 from gymnasium import spaces
 from torch import nn
 
+from parcade.bench.learn_envs import MASK
+from parcade.bench.learn_tasks import Task
+from parcade.bench.networks import sb3_policy
+from parcade.bench.peers import LeanEnv
+from parcade.bench.train_speed import NO_EXTRAS
 from parcade.cores import usable_cores
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows, read_leaves
@@ -23,12 +28,7 @@ from parcade.learn.act import Actor
 from parcade.run.directory import RunFolder
 from parcade.settings import TrainSettings, make_settings
 from parcade.training import Training
-from parcade.tune.bench_peers import LeanEnv
-from parcade.tune.learn_envs import MASK
-from parcade.tune.learn_tasks import Task
-from parcade.tune.networks import sb3_policy
 
-NO_EXTRAS: dict[str, Any] = {"eval_freq": 0, "final_eval_episodes": 0, "save_freq": 0, "video": False, "device": "cpu"}
 PACKAGES = {"PPO": "stable_baselines3", "RecurrentPPO": "sb3_contrib", "MaskablePPO": "sb3_contrib"}
 Rows = Mapping[str, Any]
 Tell = Callable[[int], None]  # told the env steps so far, now and then

@@ -1,6 +1,6 @@
-"""Does it learn, and as well as SB3's PPO? Fixed budgets, several seeds, both sides measured in one run.
+"""Does it learn, and as well as SB3's PPO? Fixed budgets, several seeds, both trainers measured in one run.
 
-Both sides get the same env, network, settings and number of steps, and are evaluated by the same function on the same
+Both trainers get the same env, network, settings and number of steps. The same function evaluates both on the same
 held-out seeds. What is done stands in a results file, so that a long bench can be interrupted and gone on with.
 """
 
@@ -17,16 +17,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from parcade.bench.learn_tasks import TASKS, Task
+from parcade.bench.learn_trainers import Tell, Trained, peer_installed, play, settings_of, train_ours, train_peer
+from parcade.bench.machine import machine
+from parcade.bench.progress import Say, tell_stderr
 from parcade.errors import SettingsError, did_you_mean
 from parcade.run.directory import write_json
-from parcade.tune.contest import Say, machine, tell_stderr
-from parcade.tune.learn_sides import Tell, Trained, peer_installed, play, settings_of, train_ours, train_peer
-from parcade.tune.learn_tasks import TASKS, Task
 
 TELL_EVERY_S = 15.0
 NOISE = 2.0  # ours may be below the peer by so many standard errors of the difference
 FLOOR = 0.01  # or by this share of the task's reach
-Side = Mapping[str, Any]
+Scores = Mapping[str, Any]  # of one trainer: mean, std, seeds, seconds
 
 
 def bench_learn(
@@ -100,25 +101,25 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 
 def _run_task(name: str, task: Task, seeds: int, budget: float, peers: bool, kept: Kept, say: Say) -> dict[str, Any]:
     env_steps = scaled_steps(task, budget)
-    sides: dict[str, Callable[[int, Tell], Trained]] = {
+    trainers: dict[str, Callable[[int, Tell], Trained]] = {
         "ours": lambda seed, tell: train_ours(task, {}, seed, env_steps, tell)
     }
     if peers and peer_installed(task):
-        sides["sb3"] = lambda seed, tell: train_peer(task, seed, env_steps, tell)
+        trainers["sb3"] = lambda seed, tell: train_peer(task, seed, env_steps, tell)
     if task.without:
-        sides["without"] = lambda seed, tell: train_ours(task, task.without, seed, env_steps, tell)
-    runs: dict[str, list[dict[str, Any]]] = {side: [] for side in sides}
+        trainers["without"] = lambda seed, tell: train_ours(task, task.without, seed, env_steps, tell)
+    runs: dict[str, list[dict[str, Any]]] = {trainer: [] for trainer in trainers}
     for seed in range(seeds):
-        for side, train in sides.items():
-            key = _key(name, task, side, seed, env_steps)
+        for trainer, train in trainers.items():
+            key = _key(name, task, trainer, seed, env_steps)
             run = kept.get(key)
             if run is not None:
-                say(f"{name} seed {seed} {side}: {run['score']:.3f}, measured before")
+                say(f"{name} seed {seed} {trainer}: {run['score']:.3f}, measured before")
             else:
-                run = _one_run(f"{name} seed {seed} {side}", task, side, partial(train, seed), say)
+                run = _one_run(f"{name} seed {seed} {trainer}", task, trainer, partial(train, seed), say)
                 kept.put(key, run)
-            runs[side].append(run)
-    return _judged(name, task, env_steps, {side: _summed(found) for side, found in runs.items()})
+            runs[trainer].append(run)
+    return _judged(name, task, env_steps, {trainer: _summed(found) for trainer, found in runs.items()})
 
 
 def scaled_steps(task: Task, budget: float) -> int:
@@ -127,13 +128,13 @@ def scaled_steps(task: Task, budget: float) -> int:
     return max(1, round(task.env_steps * budget / rows)) * rows
 
 
-def _key(name: str, task: Task, side: str, seed: int, env_steps: int) -> str:
+def _key(name: str, task: Task, trainer: str, seed: int, env_steps: int) -> str:
     """Return a name that changes with everything that decides the numbers."""
     facts = json.dumps({**asdict(task), "published": None, "env_steps": env_steps}, sort_keys=True)
-    return f"{name}/{side}/{seed}/{hashlib.sha256(facts.encode()).hexdigest()[:12]}"
+    return f"{name}/{trainer}/{seed}/{hashlib.sha256(facts.encode()).hexdigest()[:12]}"
 
 
-def _one_run(label: str, task: Task, side: str, train: Callable[[Tell], Trained], say: Say) -> dict[str, Any]:
+def _one_run(label: str, task: Task, trainer: str, train: Callable[[Tell], Trained], say: Say) -> dict[str, Any]:
     next_s = time.monotonic() + TELL_EVERY_S
 
     def tell(env_steps: int) -> None:
@@ -143,7 +144,7 @@ def _one_run(label: str, task: Task, side: str, train: Callable[[Tell], Trained]
             say(f"{label}: step {env_steps:,}")
 
     trained = train(tell)
-    score = play(trained.player, task.spec(task.without if side == "without" else None), task)
+    score = play(trained.player, task.spec(task.without if trainer == "without" else None), task)
     say(f"{label}: {score:.3f} after {trained.env_steps:,} steps in {trained.seconds:.0f} s")
     return {"score": score, "env_steps": trained.env_steps, "seconds": trained.seconds, "machine": machine()}
 
@@ -158,15 +159,15 @@ def _summed(runs: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _judged(name: str, task: Task, env_steps: int, sides: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    faults = verdict(task, sides)
-    theirs, without = sides.get("sb3"), sides.get("without")
+def _judged(name: str, task: Task, env_steps: int, scores: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    faults = verdict(task, scores)
+    theirs, without = scores.get("sb3"), scores.get("without")
     return {
         "task": name,
         "env_steps": env_steps,
         "score": task.score,
         "deterministic": task.deterministic,
-        "ours": sides["ours"],
+        "ours": scores["ours"],
         "sb3": {"name": task.peer, **theirs} if theirs else None,
         "without": {"changed": dict(task.without), **without} if without else None,
         "published": asdict(task.published) if task.published else None,
@@ -175,9 +176,9 @@ def _judged(name: str, task: Task, env_steps: int, sides: dict[str, dict[str, An
     }
 
 
-def verdict(task: Task, sides: Mapping[str, Side]) -> list[str]:
+def verdict(task: Task, scores: Mapping[str, Scores]) -> list[str]:
     """Return what speaks against us, in words; nothing if the task is passed."""
-    ours, theirs, without = sides["ours"], sides.get("sb3"), sides.get("without")
+    ours, theirs, without = scores["ours"], scores.get("sb3"), scores.get("without")
     faults = []
     if theirs is not None and ours["mean"] < theirs["mean"] - margin(task, ours, theirs):
         faults.append(f"{ours['mean']:.3f} is below {task.peer}'s {theirs['mean']:.3f} beyond noise")
@@ -188,7 +189,7 @@ def verdict(task: Task, sides: Mapping[str, Side]) -> list[str]:
     return faults
 
 
-def margin(task: Task, ours: Side, theirs: Side) -> float:
+def margin(task: Task, ours: Scores, theirs: Scores) -> float:
     """Return how far ours may lie below: noise of the difference, but never less than a hundredth of the reach."""
-    variance = sum(side["std"] ** 2 / len(side["seeds"]) for side in (ours, theirs))
+    variance = sum(scores["std"] ** 2 / len(scores["seeds"]) for scores in (ours, theirs))
     return max(NOISE * math.sqrt(variance), FLOOR * task.reach)

@@ -95,7 +95,7 @@ def register_learn_envs() -> None:
     """Make both known to Gymnasium."""
     for env_id, name in ((RECALL, "RecallEnv"), (LOCKS, "LocksEnv")):
         if env_id not in gym.registry:
-            gym.register(env_id, f"parcade.tune.learn_envs:{name}", disable_env_checker=True, order_enforce=False)
+            gym.register(env_id, f"parcade.bench.learn_envs:{name}", disable_env_checker=True, order_enforce=False)
 
 
 register_learn_envs()  # the one import with an effect: `imports=` names this module to register the ids

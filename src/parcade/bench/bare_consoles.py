@@ -84,7 +84,7 @@ class BareProcesses:
             raise
 
     def variant(self, draw: bool) -> BareVariant:
-        """Return a contestant that draws the last frame of each step, or nothing at all."""
+        """Return a contender that draws the last frame of each step, or nothing at all."""
         return BareVariant(self, draw)
 
     def turn(self, seconds: float, draw: bool) -> float:
@@ -117,7 +117,7 @@ class BareProcesses:
 
 
 class BareVariant:
-    """The bare processes with or without drawing, as a contestant."""
+    """The bare processes with or without drawing, as a contender."""
 
     def __init__(self, processes: BareProcesses, draw: bool) -> None:
         self._processes, self._draw = processes, draw

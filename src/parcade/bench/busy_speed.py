@@ -10,14 +10,16 @@ import struct
 from contextlib import ExitStack
 from typing import Any, NamedTuple
 
+from parcade.bench.bare_consoles import BareProcesses, RecordedEpisode, record_episodes
+from parcade.bench.env_speed import PoolContender
+from parcade.bench.interleave import Contender, interleave
+from parcade.bench.machine import machine
+from parcade.bench.progress import Say, tell_stderr
 from parcade.console.base import Memory
 from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.game.base import Action, Features, Game, write_features
-from parcade.tune.bare import BareProcesses, RecordedEpisode, record_episodes
-from parcade.tune.bench_env import PoolContestant
-from parcade.tune.contest import Contestant, Say, machine, take_turns, tell_stderr
 
 STATE, _STATE = 0x02000000, struct.Struct("<4I")
 USERS_STEPS_PER_S = (35.0, 40.0)  # what users report for one Emerald in mGBA at six frames a step
@@ -92,14 +94,14 @@ def bench_busy(*, seconds: float = 3.0, rounds: int = 5, n_envs: int = 16, say: 
         stack.callback(one.close)
         every = BareProcesses(spec, episodes, n_processes=n_cores, n_consoles=max(1, n_envs // n_cores))
         stack.callback(every.close)
-        pool = PoolContestant(spec, n_envs, n_cores)
+        pool = PoolContender(spec, n_envs, n_cores)
         stack.callback(pool.close)
-        contestants: dict[str, Contestant] = {
+        contenders: dict[str, Contender] = {
             "one console": one.variant(True),
             "all cores": every.variant(True),
             "pool": pool,
         }
-        rates = {name: statistics.median(many) for name, many in take_turns(contestants, rounds, seconds, say).items()}
+        rates = {name: statistics.median(many) for name, many in interleave(contenders, rounds, seconds, say).items()}
     low, high = USERS_STEPS_PER_S
     return {
         "bench": "busy",

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from parcade.tune.contest import rss_mb
+from parcade.bench.machine import rss_mb
 
 FRAME_SKIP = 8
 EPISODE_STEPS = 1000

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from parcade.bench.bare_consoles import BareProcesses, record_episodes
+from parcade.bench.interleave import interleave, median_ratio
+from parcade.bench.machine import private_mb
+from parcade.bench.peers import LeanEnv
 from parcade.cli.main import main
 from parcade.env.spec import EnvSpec
-from parcade.tune.bare import BareProcesses, record_episodes
-from parcade.tune.bench_env import private_mb
-from parcade.tune.bench_peers import LeanEnv
-from parcade.tune.contest import median_ratio, take_turns
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_everybody_warms_up_before_the_first_round():
         def close(self):
             pass
 
-    rates = take_turns({"a": Counter("a"), "b": Counter("b")}, rounds=2, seconds=2.0, say=lambda text: None)
+    rates = interleave({"a": Counter("a"), "b": Counter("b")}, rounds=2, seconds=2.0, say=lambda text: None)
     assert turns == [("a", 0.5), ("b", 0.5), ("a", 2.0), ("b", 2.0), ("a", 2.0), ("b", 2.0)]
     assert rates == {"a": [1.0, 1.0], "b": [1.0, 1.0]}
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from parcade.bench.learn_envs import LOCKS, RECALL
 from parcade.env.spec import EnvSpec
-from parcade.tune.learn_envs import LOCKS, RECALL
 
 Settings = Mapping[str, Any]
 
@@ -31,7 +31,7 @@ class Task:
     env_steps: int  # the budget of one seed
     reach: float  # width of the scores that matter: noise below a hundredth of it is no difference
     score: str = "return"  # or success: the share of evaluated episodes that reached their goal
-    deterministic: bool = True  # how both sides act when evaluated
+    deterministic: bool = True  # how both trainers' policies act when evaluated
     episodes: int = 100  # of each seed's evaluation
     peer: str | None = "PPO"  # SB3's PPO, sb3-contrib's RecurrentPPO or MaskablePPO
     at_least: float | None = None  # ours must reach this
@@ -47,7 +47,7 @@ class Task:
 
 _ZOO = "RL Baselines3 Zoo, benchmark.md, SB3 PPO, one run"
 _CLASSIC = {"hidden": (64, 64), "activation": "tanh", "clip_range": 0.2, "vf_coef": 0.5, "max_grad_norm": 0.5}
-_OURS = {"imports": ("parcade.tune.learn_envs",)}
+_OURS = {"imports": ("parcade.bench.learn_envs",)}
 _LANDER = {
     **_CLASSIC,
     **{"n_envs": 16, "n_steps": 128, "batch_size": 64, "n_epochs": 4, "gamma": 0.999, "gae_lambda": 0.98},

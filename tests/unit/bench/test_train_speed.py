@@ -7,14 +7,14 @@ import torch
 from gymnasium import spaces
 
 from parcade.api import make_pool
-from parcade.tune.nature_env import ENV_ID, NatureEnv
-from parcade.tune.networks import BareLearning, BareNetwork, sb3_policy
-from parcade.tune.single_file_ppo import SingleFilePpo
+from parcade.bench.nature_env import ENV_ID, NatureEnv
+from parcade.bench.networks import BareLearning, BareNetwork, sb3_policy
+from parcade.bench.single_file_ppo import SingleFilePpo
 
 
 def test_features_case_measures_everybody():
     pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed (extra dev)")
-    from parcade.tune.bench_train import Scale, bench_train
+    from parcade.bench.train_speed import Scale, bench_train
 
     small = Scale(n_envs=2, n_steps=64, batch_size=32, n_epochs=2)
     result = bench_train(["features-mlp"], rounds=1, scale=small, say=lambda text: None)
@@ -52,7 +52,7 @@ def test_the_single_file_peer_learns():
 
 
 def test_nature_env_is_stepped_in_place_by_a_pool():
-    with make_pool(ENV_ID, 2, n_workers=0, imports=("parcade.tune.nature_env",)) as pool:
+    with make_pool(ENV_ID, 2, n_workers=0, imports=("parcade.bench.nature_env",)) as pool:
         assert pool.envs[0].metric_names[0] == "success", "no wrapper stands between the pool and the env"
         assert isinstance(pool.envs[0], NatureEnv)
         pool.reset()
@@ -78,8 +78,8 @@ def test_nature_env_keeps_the_gymnasium_contract():
 def test_all_networks_are_the_same_size(case, shape):
     """Ours, SB3's and the bare one have as many weights, so the bench compares like with like."""
     sb3 = pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed (extra dev)")
+    from parcade.bench.train_speed import CASES
     from parcade.learn.policy import NetSettings, Policy
-    from parcade.tune.bench_train import CASES
 
     n_actions, pictures = 6, len(shape) == 3
     settings = CASES[case]
