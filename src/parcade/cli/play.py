@@ -18,7 +18,6 @@ from typing import Any
 
 from parcade.cli.flags import add_setting_flags, given_settings, whole_number
 from parcade.errors import MissingExtraError, UserError
-from parcade.view.display import why_no_display
 
 KEYS = {
     "right": ("right",),
@@ -77,6 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _open_window(pygame: Any, size: tuple[int, int]) -> Any:
+    from parcade.view.display import why_no_display
+
     why_not = why_no_display(pygame)
     try:
         if not why_not:

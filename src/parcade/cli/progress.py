@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -14,8 +14,9 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from parcade.results import TrainResult
-from parcade.training import Watcher
+if TYPE_CHECKING:
+    from parcade.results import TrainResult
+    from parcade.training import Watcher
 
 PLAIN_EVERY_S = 5.0
 STOPPING = "stopping after this update or episode; Ctrl-C again stops at once"

@@ -18,7 +18,6 @@ from dataclasses import asdict
 from pathlib import Path
 
 from parcade.cli.flags import UsageError, add_setting_flags, add_window_flags, given_settings, opened_window
-from parcade.run.directory import newest_run
 from parcade.settings import TrainSettings
 
 CHANGEABLE = {
@@ -60,6 +59,8 @@ def run(arguments: argparse.Namespace) -> int:
 
     changes = given_settings(arguments)
     if arguments.run_dir is None:
+        from parcade.run.directory import newest_run
+
         newest = newest_run(Path(TrainSettings.model_fields["log_root"].default))
         if newest is None:
             raise UsageError("there is no run in results/; `parcade resume RUN` takes the folder of one elsewhere")
