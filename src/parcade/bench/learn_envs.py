@@ -1,4 +1,8 @@
-"""Two tiny envs for `bench learn`: one that only memory solves, one in which nearly every action is forbidden."""
+"""Tiny envs for `bench learn`.
+
+`RecallEnv` is solved by memory only. `LocksEnv` forbids nearly every action. `TableEnv` shows states that are only
+names: no policy can interpolate between them.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,7 @@ from gymnasium import spaces
 
 from parcade.errors import EnvError
 
-RECALL, LOCKS = "ParcadeBench/Recall-v0", "ParcadeBench/Locks-v0"
+RECALL, LOCKS, TABLE = "ParcadeBench/Recall-v0", "ParcadeBench/Locks-v0", "ParcadeBench/Table-v0"
 MASK = "action_mask"
 Step = tuple[Any, float, bool, bool, dict[str, Any]]
 
@@ -91,9 +95,41 @@ class LocksEnv(gym.Env[Any, Any]):
         return {"wish": wish, MASK: mask}
 
 
+class TableEnv(gym.Env[Any, Any]):
+    """Shows one of 64 states; each has one right action of four, which gives 1 point. An episode has 20 steps.
+
+    ``table_seed`` draws the right actions, whatever the seed of the episode is. The next state is uniformly random, so
+    chance gives 5 of 20, and a policy must learn all 64 states by heart for 20.
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+    n_states, n_actions, length = 64, 4, 20
+
+    def __init__(self, table_seed: int = 0) -> None:
+        self.right = np.random.default_rng([table_seed]).integers(self.n_actions, size=self.n_states)
+        self.observation_space = spaces.Discrete(self.n_states)
+        self.action_space = spaces.Discrete(self.n_actions)
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Show the first state."""
+        super().reset(seed=seed)
+        self._steps = 0
+        return self._show(), {}
+
+    def step(self, action: Any) -> Step:
+        """Judge the action and show another state; the end is a cut, for no state tells how many steps are left."""
+        reward = float(int(action) == self.right[self._state])
+        self._steps += 1
+        return self._show(), reward, False, self._steps >= self.length, {}
+
+    def _show(self) -> int:
+        self._state = int(self.np_random.integers(self.n_states))
+        return self._state
+
+
 def register_learn_envs() -> None:
-    """Make both known to Gymnasium."""
-    for env_id, name in ((RECALL, "RecallEnv"), (LOCKS, "LocksEnv")):
+    """Make all of them known to Gymnasium."""
+    for env_id, name in ((RECALL, "RecallEnv"), (LOCKS, "LocksEnv"), (TABLE, "TableEnv")):
         if env_id not in gym.registry:
             gym.register(env_id, f"parcade.bench.learn_envs:{name}", disable_env_checker=True, order_enforce=False)
 

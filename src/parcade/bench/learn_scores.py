@@ -57,8 +57,8 @@ def bench_learn(
         "seeds": seeds,
         "budget": budget,
         "rule": f"not below the peer by more than {NOISE:g} standard errors of the difference or "
-        f"{FLOOR:.0%} of the task's reach, whichever is more; memory and masks also above their threshold, and below "
-        "another without them",
+        f"{FLOOR:.0%} of the task's reach, whichever is more; a task with a threshold reaches it, and stays "
+        "below another one without memory or masks",
         "machine": machine(),
         "passed": all(result["passed"] for result in results),
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from parcade.bench.learn_envs import LOCKS, RECALL
+from parcade.bench.learn_envs import LOCKS, RECALL, TABLE
 from parcade.env.spec import EnvSpec
 
 Settings = Mapping[str, Any]
@@ -123,6 +123,29 @@ TASKS: dict[str, Task] = {
         at_least=7.2,
         without={"env_kwargs": {"masked": False}},
         without_at_most=6.0,  # of 8: a policy finds some open doors by itself
+    ),
+    "table": Task(
+        env={"env_id": TABLE, **_OURS},
+        settings={
+            **_CLASSIC,
+            **{"n_envs": 16, "n_steps": 64, "batch_size": 256, "n_epochs": 8, "gamma": 0.5, "gae_lambda": 0.95},
+            **{"learning_rate": 2e-3, "lr_schedule": "linear", "ent_coef": 0.0},
+        },
+        env_steps=102_400,
+        reach=15,  # from chance, 5, to 20
+        at_least=19,
+    ),
+    "frozenlake": Task(
+        env={"env_id": "FrozenLake-v1", "env_kwargs": {"is_slippery": False}},
+        settings={
+            **_CLASSIC,
+            **{"n_envs": 16, "n_steps": 64, "batch_size": 256, "n_epochs": 8, "gamma": 0.95, "gae_lambda": 0.95},
+            **{"learning_rate": 2e-3, "lr_schedule": "linear", "ent_coef": 0.01},
+        },
+        env_steps=51_200,
+        reach=1,
+        episodes=10,  # the lake and the likeliest actions are always the same
+        at_least=1,
     ),
     "lantern-features": Task(
         env={"game": "lantern", "observation": "features"},

@@ -217,7 +217,7 @@ class _PeerPlayer:
             options |= {"state": self._state, "episode_start": [self._first]}
         action, self._state = self._model.predict(read_leaves(self._space, rows), **options)
         self._first = False
-        return action
+        return action.item() if action.ndim == 0 else action  # FrozenLake looks actions up in a dict
 
 
 @torch.inference_mode()

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import torch
 
-from parcade.bench.learn_envs import LocksEnv, RecallEnv
+from parcade.assembly import leaf_shapes
+from parcade.bench.learn_envs import LocksEnv, RecallEnv, TableEnv
 from parcade.bench.learn_scores import bench_learn, margin, scaled_steps, verdict
 from parcade.bench.learn_tasks import TASKS, Task
 from parcade.bench.learn_trainers import _peer_model, _PeerFactory, _schedule, peer_installed, play, settings_of
 from parcade.env.make import make
-from parcade.env.slot import leaves
 from parcade.errors import EnvError, SettingsError
 from parcade.learn.policy import NetSettings, Policy
 
@@ -43,9 +43,8 @@ def test_both_trainers_have_the_same_network_and_numbers(name):
     env = make(task.spec())
     try:
         model = _peer_model(task, settings, vector_env)
-        shapes = {leaf: (shape, str(dtype)) for leaf, (shape, dtype) in leaves(env.observation_space).items()}
         net = NetSettings(settings.cnn, settings.hidden, settings.activation, settings.box_policy, settings.lstm)
-        ours = Policy(shapes, env.action_space, net)
+        ours = Policy(leaf_shapes(env.observation_space), env.action_space, net)
         counts = [sum(p.numel() for p in network.parameters()) for network in (ours, model.policy)]
         assert counts[0] == counts[1]
         for setting in ("n_steps", "batch_size", "n_epochs", "gamma", "gae_lambda", "ent_coef", "vf_coef"):
@@ -66,7 +65,7 @@ def test_sb3s_schedule_gives_every_update_what_ours_gives():
     assert _schedule(2.0, "constant", settings)(0.1) == 2.0
 
 
-@pytest.mark.parametrize("env", [RecallEnv(), LocksEnv(masked=False)])
+@pytest.mark.parametrize("env", [RecallEnv(), LocksEnv(masked=False), TableEnv()])
 def test_the_tiny_envs_keep_the_gymnasium_contract(env):
     from gymnasium.utils.env_checker import check_env
 
@@ -94,6 +93,42 @@ def test_locks_refuse_a_masked_door():
     with pytest.raises(EnvError, match="is locked"):
         env.step(int(np.argmin(seen["action_mask"])))
     assert "action_mask" not in LocksEnv(masked=False).observation_space.spaces
+
+
+def test_the_table_belongs_to_the_env_and_not_to_the_episode():
+    env = TableEnv()
+    assert sorted(set(env.right)) == [0, 1, 2, 3]
+    assert (TableEnv().right == env.right).all()
+    assert (TableEnv(table_seed=1).right != env.right).any()
+    first, _ = env.reset(seed=1)
+    states, steps = [first], []
+    for _ in range(20):
+        steps.append(env.step(env.right[states[-1]]))
+        states.append(steps[-1][0])
+    assert [step[1] for step in steps] == [1] * 20
+    assert [step[2:4] for step in steps] == [(False, False)] * 19 + [(False, True)]
+    assert len(set(states)) > 10
+    assert env.reset(seed=1)[0] == first
+    assert env.step((env.right[first] + 1) % 4)[1] == 0
+
+
+class Knower:
+    def __init__(self, right):
+        self.right = right
+
+    def begin(self):
+        pass
+
+    def __call__(self, rows):
+        return self.right[int(rows["obs"])]
+
+
+def test_the_table_is_solved_by_heart_and_by_nothing_else():
+    task = TASKS["table"]
+    assert play(Knower(TableEnv().right), task.spec(), task) == 20
+    assert play(Guesser(), task.spec(), task) == pytest.approx(5, abs=2)
+    assert verdict(task, {"ours": scores(19.5, 19.6)}) == []
+    assert verdict(task, {"ours": scores(18.9, 18.9)}) == ["18.900 is below the wanted 19"]
 
 
 class Rememberer:
@@ -136,6 +171,14 @@ def test_the_rule():
     memory = TASKS["memory"]
     assert not verdict(memory, {"ours": scores(1, 1, 1), "without": scores(0.2, 0.25, 0.3)})
     assert len(verdict(memory, {"ours": scores(0.5, 0.5, 0.5), "without": scores(0.9, 0.9, 0.9)})) == 2
+
+
+def test_both_trainers_play_an_env_that_looks_actions_up(tmp_path):
+    pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed (extra dev)")
+    short = {"frozenlake": replace(TASKS["frozenlake"], episodes=1)}
+    (lake,) = bench_learn(seeds=1, budget=0.02, table=short, say=quiet)["tasks"]
+    assert lake["env_steps"] == 1024
+    assert {lake["ours"]["mean"], lake["sb3"]["mean"]} <= {0.0, 1.0}
 
 
 def test_a_short_run_of_everything_is_kept_and_not_run_again(tmp_path):
