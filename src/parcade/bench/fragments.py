@@ -30,7 +30,7 @@ class FragmentContender:
     """Someone else's pool, measured in stretches."""
 
     def __init__(self, pool: ProcessPool) -> None:
-        self._pool, self._player, self._next = pool, RandomPlayer(int(pool.action_space.n)), 0  # type: ignore[attr-defined]
+        self._pool, self._player, self._next = pool, RandomPlayer(int(pool.action_space.n)), 0
 
     def turn(self, seconds: float) -> float:
         """Play for about ``seconds``."""

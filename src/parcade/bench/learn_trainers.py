@@ -92,7 +92,7 @@ def train_peer(task: Task, seed: int, env_steps: int, tell: Tell) -> Trained:
     from stable_baselines3.common.callbacks import BaseCallback
     from stable_baselines3.common.vec_env import DummyVecEnv
 
-    class Progress(BaseCallback):  # type: ignore[misc]
+    class Progress(BaseCallback):
         """Tells where the training is."""
 
         def _on_step(self) -> bool:

@@ -100,7 +100,7 @@ def sb3_policy(case: str) -> tuple[str, dict[str, Any]]:
 def _small_extractor() -> type[Any]:
     from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 
-    class SmallCnn(BaseFeaturesExtractor):  # type: ignore[misc]
+    class SmallCnn(BaseFeaturesExtractor):
         """The small CNN as SB3 wants it; SB3 has scaled the picture to 0..1 before."""
 
         def __init__(self, observation_space: Any) -> None:

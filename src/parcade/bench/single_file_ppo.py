@@ -98,4 +98,4 @@ class SingleFilePpo:
 
 
 def _distribution(logits: Tensor) -> Any:
-    return Categorical(logits=logits)  # type: ignore[no-untyped-call]
+    return Categorical(logits=logits)

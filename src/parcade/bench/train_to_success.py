@@ -89,7 +89,7 @@ def _sb3_to_success(seconds: float, success: float, observation: str, say: Say) 
     from stable_baselines3 import PPO
     from stable_baselines3.common.callbacks import BaseCallback
 
-    class Watch(BaseCallback):  # type: ignore[misc]
+    class Watch(BaseCallback):
         """Counts successes of the last 100 episodes and stops the training."""
 
         def __init__(self) -> None:

@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
         """Raise instead of printing a page of usage."""
         raise UsageError(f"{message}; `{self.prog} --help` lists what can be said")
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:  # type: ignore[override]
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; an unknown flag is answered with the nearest one of the verb that was meant."""
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:

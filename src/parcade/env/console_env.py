@@ -153,7 +153,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         metrics = dict(zip(self.metric_names, self.episode_metrics(), strict=True))
         return {"reward_parts": weighted, "metrics": metrics}
 
-    def render(self) -> npt.NDArray[np.uint8]:  # type: ignore[override]
+    def render(self) -> npt.NDArray[np.uint8]:
         """Return the present picture as RGB; needs ``render=True`` at creation, else it may be stale."""
         return self.console.screen()[..., :3].copy()
 

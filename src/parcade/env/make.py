@@ -201,7 +201,7 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
 
 
 def _call_factory(spec: EnvSpec) -> gym.Env[Any, Any]:
-    import cloudpickle  # type: ignore[import-untyped]
+    import cloudpickle
 
     assert spec.factory is not None
     env = cloudpickle.loads(spec.factory)()

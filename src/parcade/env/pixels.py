@@ -133,7 +133,7 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def _write(self, observation: Any, rows: Rows) -> None:
         if self._is_picture:
-            rows[WHOLE][...] = self._stack.reshape(self.observation_space.shape)  # type: ignore[arg-type]
+            rows[WHOLE][...] = self._stack.reshape(self.observation_space.shape)
         else:
             write_leaves(self.observation_space, observation, rows)
 

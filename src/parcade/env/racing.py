@@ -51,7 +51,7 @@ def register() -> None:
         )
 
 
-class TouchDetector(FrictionDetector):  # type: ignore[misc]
+class TouchDetector(FrictionDetector):
     """The official contact listener in fewer calls; it also tells the env which tiles were touched."""
 
     def _contact(self, contact: Any, begin: bool) -> None:
@@ -79,7 +79,7 @@ class TouchDetector(FrictionDetector):  # type: ignore[misc]
             env.new_lap = True
 
 
-class FastCarRacing(CarRacing):  # type: ignore[misc]
+class FastCarRacing(CarRacing):
     """CarRacing-v3 with `advance` (no drawing) and `observe` (drawing).
 
     `step` is `advance` followed by `observe`. An episode is a function of its seed and

@@ -64,7 +64,7 @@ def _fixtures() -> tuple[list[Any], Any]:
     return hull, wheel
 
 
-class FastCar(Car):  # type: ignore[misc]
+class FastCar(Car):
     """A `Car` that moves exactly as the original does, in half the time."""
 
     def __init__(self, world: Any, init_angle: float, init_x: float, init_y: float) -> None:

@@ -47,7 +47,7 @@ def leaves(space: spaces.Space[Any]) -> dict[str, tuple[tuple[int, ...], np.dtyp
     ((2,), dtype('float32'))
     """
     simple = leaf_spaces(space).items()
-    return {name: (tuple(leaf.shape or ()), np.dtype(leaf.dtype)) for name, leaf in simple}  # type: ignore[arg-type]
+    return {name: (tuple(leaf.shape or ()), np.dtype(leaf.dtype)) for name, leaf in simple}
 
 
 def leaf_spaces(space: spaces.Space[Any]) -> dict[str, spaces.Space[Any]]:
