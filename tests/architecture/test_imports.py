@@ -1,14 +1,27 @@
 """Every file of `src/parcade` imports only what the import table allows; `import parcade` stays light."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from import_table import CLI_AT_MODULE_LEVEL, EXCEPTIONS, MOVING, ONLY_IN, ROOMS, TORCH_ONLY_IN
+from import_table import (
+    ANY,
+    BELOW_TRAIN,
+    CLI_AT_MODULE_LEVEL,
+    CLOCKS,
+    EXCEPTIONS,
+    FILES,
+    MOVING,
+    ONLY_IN,
+    ROOMS,
+    TORCH_ONLY_IN,
+)
 
-SOURCE = Path(__file__).parents[2] / "src" / "parcade"
+ROOT = Path(__file__).parents[2]
+SOURCE, ARCHITECTURE = ROOT / "src" / "parcade", ROOT / "docs" / "architecture.md"
 DRAWERS = {"utils", "util", "common", "misc", "helpers", "helper"}
 OUTSIDE_A_ROOM = {"errors.py", "api.py", "__init__.py"}
 
@@ -153,3 +166,28 @@ def test_public_names_are_there():
         "import parcade.training, parcade.evaluation; from parcade import train as again; assert again is train"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def cell_names(cell):
+    return set(re.findall(r"`([\w.]+)`", cell))
+
+
+def table_rows(heading):
+    section = ARCHITECTURE.read_text(encoding="utf-8").split(f"## {heading}\n")[1].split("\n## ")[0]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in section.splitlines() if line[:3] == "| `"]
+    return {row[0].strip("`"): row[1:] for row in rows}
+
+
+def test_the_architecture_page_names_every_room():
+    assert list(table_rows("Rooms")) == list(ROOMS)
+
+
+@pytest.mark.parametrize("name", ROOMS)
+def test_the_architecture_page_shows_the_table(name):
+    room, (ours, packages, never) = ROOMS[name], table_rows("What each room may import")[name]
+    rooms = cell_names(ours) | (set(BELOW_TRAIN) if "above" in ours else set())
+    assert (set(ANY) if ours == "anything" else rooms) == set(room.ours)
+    assert (set(ANY) if packages == "anything" else cell_names(packages)) == set(room.outside)
+    kinds = {"files": FILES, "clocks": CLOCKS}
+    plain = cell_names(never) | {module for kind, modules in kinds.items() if kind in never for module in modules}
+    assert plain == set(room.never)
