@@ -65,7 +65,7 @@ ONLY_IN = {
     "mgba": ("console/gba.py",),
     "stable_retro": ("console/libretro.py",),
     "Box2D": ("env/racing.py", "env/racing_car.py"),
-    "ale_py": ("env/make.py",),
+    "ale_py": ("env/by_id.py",),
     "stable_baselines3": ("pool/sb3_adapter.py",),
     "imageio_ffmpeg": ("run/video.py",),
 }
