@@ -8,7 +8,7 @@ from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom, read_rom
 from parcade.errors import RomError, SaveStateError
 from parcade.game.lantern import Lantern
-from parcade.game.lantern_state import BLOCK
+from parcade.game.lantern.state import BLOCK
 
 GAME = Lantern()
 

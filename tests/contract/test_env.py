@@ -12,7 +12,7 @@ from parcade.env.console_env import ConsoleEnv
 from parcade.env.make import make
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED, Action
-from parcade.game.lantern import Lantern, dungeon_seed
+from parcade.game.lantern.title import Lantern, dungeon_seed
 
 OBSERVATIONS = ("features", "pixels", "both")
 

@@ -20,8 +20,8 @@ from gymnasium.envs.box2d.car_racing import CarRacing
 from gymnasium.utils.env_checker import check_env
 
 from parcade.bench.racing import bench_racing, car_state, follow_track, measure_fidelity
-from parcade.env import racing, racing_car
-from parcade.env.racing import FastCarRacing
+from parcade.env import racing
+from parcade.env.racing import FastCarRacing, car
 from parcade.evaluation import evaluate
 
 EPISODE_STEPS = 1000
@@ -232,7 +232,7 @@ def test_resets_make_no_fixture_definitions(monkeypatch: pytest.MonkeyPatch) -> 
     def refuse(**options: Any) -> None:
         raise AssertionError("every b2FixtureDef leaks its shape")
 
-    monkeypatch.setattr(racing_car, "fixtureDef", refuse)
+    monkeypatch.setattr(car, "fixtureDef", refuse)
     env.reset(seed=1)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from parcade.bench.racing import follow_track
 from parcade.env.make import make
-from parcade.env.racing import MOST_MISSED
+from parcade.env.racing.env import MOST_MISSED
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
 from parcade.evaluation import evaluation_spec

@@ -9,8 +9,8 @@ from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom
 from parcade.errors import SettingsError
 from parcade.game.lantern import Lantern
-from parcade.game.lantern_state import BLOCK, GAME_OVER, LanternState
-from parcade.game.lantern_way import door_facts, next_goal, walking_distance
+from parcade.game.lantern.state import BLOCK, GAME_OVER, LanternState
+from parcade.game.lantern.way import door_facts, next_goal, walking_distance
 
 GAME = Lantern()
 

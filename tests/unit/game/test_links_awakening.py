@@ -21,8 +21,8 @@ from parcade.console.base import button_mask
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import Rom, expect_sha1, read_rom
 from parcade.errors import RomError
-from parcade.game.links_awakening import BOOT_SCRIPT, LinksAwakening, LinksAwakeningWithMenu, holdings
-from parcade.game.links_awakening_memory import DungeonItems, Entity, LinkState, read_link_state
+from parcade.game.links_awakening.memory import DungeonItems, Entity, LinkState, read_link_state
+from parcade.game.links_awakening.title import BOOT_SCRIPT, LinksAwakening, LinksAwakeningWithMenu, holdings
 
 PARK = Path(__file__).parents[2] / "roms" / "park.gb"
 

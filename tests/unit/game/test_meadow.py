@@ -14,8 +14,8 @@ from parcade.console.rom import builtin_rom
 from parcade.env.console_env import ConsoleEnv
 from parcade.errors import SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
-from parcade.game.meadow import Meadow, MeadowWithStart, game_seed
-from parcade.game.meadow_state import BLOCK, FLAGS, FOE, PARTY, MeadowState
+from parcade.game.meadow.state import BLOCK, FLAGS, FOE, PARTY, MeadowState
+from parcade.game.meadow.title import Meadow, MeadowWithStart, game_seed
 
 ACTIONS = [action.name for action in Meadow.actions]
 WALK, TEXT, BATTLE = 2, 3, 4

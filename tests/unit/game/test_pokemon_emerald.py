@@ -21,10 +21,10 @@ from emerald_encoder import EWRAM, IWRAM, Foe, Mon, PlainMemory, Scene, cartridg
 from parcade.console.gba import GBA_BUTTONS, GameBoyAdvance
 from parcade.console.rom import Rom, expect_sha1, read_rom
 from parcade.errors import MissingExtraError, RomError, SaveStateError
-from parcade.game.emerald_memory import BLOCKED, FLOOR, GRASS, LEDGE, MAP_NAMES, PERSON, WARP, WATER, map_name
-from parcade.game.emerald_party import Item, decode_member, decode_party
-from parcade.game.emerald_state import State
 from parcade.game.pokemon_emerald import PokemonEmerald, PokemonEmeraldWithStart
+from parcade.game.pokemon_emerald.memory import BLOCKED, FLOOR, GRASS, LEDGE, MAP_NAMES, PERSON, WARP, WATER, map_name
+from parcade.game.pokemon_emerald.party import Item, decode_member, decode_party
+from parcade.game.pokemon_emerald.state import State
 
 PARK = read_rom(Path(__file__).parents[2] / "roms" / "park.gba").data
 BEHAVIOURS = {0x001: 0x00, 0x00D: 0x02, 0x021: 0x69, 0x0C0: 0x15, 0x1AA: 0x3B}

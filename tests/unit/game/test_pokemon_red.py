@@ -21,10 +21,10 @@ from parcade.console.base import button_mask
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import expect_sha1, read_rom
 from parcade.errors import EnvError, RomError
-from parcade.game import pokemon_red
 from parcade.game.memory_map import decode_bcd
-from parcade.game.pokemon_red import BOOT_SCRIPT, PokemonRed, PokemonRedWithMenu
-from parcade.game.pokemon_red_memory import Mon, RedState, decode_items, decode_party, read_red_state
+from parcade.game.pokemon_red import title
+from parcade.game.pokemon_red.memory import Mon, RedState, decode_items, decode_party, read_red_state
+from parcade.game.pokemon_red.title import BOOT_SCRIPT, PokemonRed, PokemonRedWithMenu
 
 PARK = Path(__file__).parents[2] / "roms" / "park.gb"
 BYTE = st.integers(0, 255)
@@ -223,7 +223,7 @@ def test_a_loaded_game_is_not_booted_and_a_dead_one_is_told(console: GameBoy, mo
     PokemonRed().start(console, seed=3)
     assert read_red_state(console).money == 3000
     console.write(0xC000, encode(SECOND))
-    monkeypatch.setattr(pokemon_red, "BOOT_FRAME_LIMIT", 120)
+    monkeypatch.setattr(title, "BOOT_FRAME_LIMIT", 120)
     with pytest.raises(EnvError, match=r"did not reach the start of play in 120 frames.*--state"):
         PokemonRed().start(console, seed=3)
 

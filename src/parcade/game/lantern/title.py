@@ -8,7 +8,7 @@ from typing import Any
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, write_features
-from parcade.game.lantern_state import (
+from parcade.game.lantern.state import (
     BLOCK,
     BLOCK_SIZE,
     CHEST,
@@ -20,7 +20,7 @@ from parcade.game.lantern_state import (
     SOLID,
     LanternState,
 )
-from parcade.game.lantern_way import bearings, door_facts, next_goal, way_to
+from parcade.game.lantern.way import bearings, door_facts, next_goal, way_to
 
 _COUNTS = slice(18, 31)  # from coins to doors_opened: what only changes when something happens
 _DOOR_FACTS = ("door", "locked", "unseen", "lock", "dx", "dy")

@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from parcade.game.base import Features
-from parcade.game.meadow_state import FLAGS, MAPS, MODES, MeadowState, Monster
+from parcade.game.meadow.state import FLAGS, MAPS, MODES, MeadowState, Monster
 
 _ELEMENT_FACTORS = (  # attacker in rows: plain, leaf, ember, tide, stone; 1 half, 2 normal, 4 double
     *((2, 2, 2, 2, 2), (2, 1, 1, 4, 4), (2, 4, 1, 1, 1), (2, 1, 4, 1, 4), (2, 2, 4, 2, 1)),

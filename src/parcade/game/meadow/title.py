@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError, did_you_mean
 from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game
-from parcade.game.meadow_features import FEATURE_NAMES, write_meadow_features
-from parcade.game.meadow_state import (
+from parcade.game.meadow.features import FEATURE_NAMES, write_meadow_features
+from parcade.game.meadow.state import (
     BLOCK,
     BLOCK_SIZE,
     FLAGS,

@@ -2,7 +2,7 @@
 
 `FastCarRacing` is the official env: physics, track generator, rewards and endings are its
 code or equal it to the last bit, so an episode of the same seed and actions is the same.
-Only the picture is drawn anew (`racing_view`), close to the original but not equal to it.
+Only the picture is drawn anew (`view`), close to the original but not equal to it.
 """
 
 # mypy: allow-untyped-calls
@@ -28,8 +28,8 @@ from gymnasium.envs.box2d.car_racing import (
 from gymnasium.error import InvalidAction
 from gymnasium.utils import EzPickle
 
-from parcade.env.racing_car import FastCar
-from parcade.env.racing_view import View
+from parcade.env.racing.car import FastCar
+from parcade.env.racing.view import View
 
 ENV_ID = "parcade/CarRacing-v3"
 MAX_EPISODE_STEPS = 1000  # as CarRacing-v3 is registered

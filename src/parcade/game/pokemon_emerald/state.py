@@ -7,9 +7,17 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from parcade.console.base import AddressError, Memory
-from parcade.game import emerald_memory as at
-from parcade.game.emerald_party import MEMBER_SIZE, PARTY_SLOTS, Item, Member, decode_bag, decode_party, decode_text
 from parcade.game.memory_map import count_bits
+from parcade.game.pokemon_emerald import memory as at
+from parcade.game.pokemon_emerald.party import (
+    MEMBER_SIZE,
+    PARTY_SLOTS,
+    Item,
+    Member,
+    decode_bag,
+    decode_party,
+    decode_text,
+)
 
 REACH = 3  # the surroundings are a square of 2 * REACH + 1 blocks with the player in the middle
 SIDE = 2 * REACH + 1

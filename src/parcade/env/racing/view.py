@@ -2,7 +2,7 @@
 
 Gymnasium draws some 700 polygons on a 1000x800 window for every picture and shrinks it to
 96x96. Here the ground is painted once per episode (`Ground`); a picture is one affine warp
-of it with the car and the instrument panel laid on top (`View`, `racing_panel.Panel`).
+of it with the car and the instrument panel laid on top (`View`, `panel.Panel`).
 
 Coordinates: `world` units as in Box2D; `window` pixels, 1000x800, y downwards as shown;
 `texels` of the ground; `pixels` of the observation.
@@ -27,8 +27,8 @@ from gymnasium.envs.box2d.car_racing import (
     ZOOM,
 )
 
-from parcade.env.racing_car import HULL_POLYGONS
-from parcade.env.racing_panel import DARKENED_BY, Panel
+from parcade.env.racing.car import HULL_POLYGONS
+from parcade.env.racing.panel import DARKENED_BY, Panel
 
 Picture = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.float64]

@@ -9,11 +9,11 @@ from math import log10
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game import emerald_memory as at
 from parcade.game.base import Action, Features, Game, write_features
 from parcade.game.boot import idle
-from parcade.game.emerald_party import PARTY_SLOTS
-from parcade.game.emerald_state import REACH, Fighter, State, read_state
+from parcade.game.pokemon_emerald import memory as at
+from parcade.game.pokemon_emerald.party import PARTY_SLOTS
+from parcade.game.pokemon_emerald.state import REACH, Fighter, State, read_state
 
 MILESTONES = tuple(State().milestones)
 Progress = dict[str, Any]

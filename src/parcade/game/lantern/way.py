@@ -6,7 +6,7 @@ from collections import deque
 from functools import lru_cache
 from typing import NamedTuple
 
-from parcade.game.lantern_state import DOOR_PLACES, KEY, LANTERN, SOLID, LanternState
+from parcade.game.lantern.state import DOOR_PLACES, KEY, LANTERN, SOLID, LanternState
 
 _SIDES = ((0, -4), (1, 4), (2, -1), (3, 1))  # bit of a door byte, step of the room index
 _DOOR_CELLS = ((4, 5), (74, 75), (30, 40), (39, 49))  # row * 10 + column of each side's doorway

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from parcade.console.base import Console, Memory
 from parcade.game.base import Action, Features, Game, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
-from parcade.game.pokemon_red_memory import (
+from parcade.game.pokemon_red.memory import (
     LOST,
     NO_BATTLE,
     PARTY_SIZE,

@@ -12,7 +12,7 @@ from functools import lru_cache
 from itertools import permutations
 from typing import NamedTuple
 
-from parcade.game.emerald_memory import BAG_SIZE, POCKETS
+from parcade.game.pokemon_emerald.memory import BAG_SIZE, POCKETS
 
 MEMBER_SIZE = 100
 PARTY_SLOTS = 6
