@@ -212,6 +212,18 @@ def test_gymnasium_accepts_it() -> None:
     env.close()
 
 
+def test_another_env_may_quit_pygame() -> None:
+    env = FastCarRacing()
+    env.reset(seed=0)
+    other = gymnasium.make("CartPole-v1", render_mode="rgb_array")
+    other.reset(seed=0)
+    other.render()
+    other.close()  # calls pygame.quit(), after which fonts opened before are dead
+    for step in range(30):  # long enough for a score that was not drawn before
+        picture = env.step(along_the_track(env, step))[0]
+    assert picture[-8:, :12].max() > 100  # the score is drawn
+
+
 def test_a_pickled_env_keeps_its_options() -> None:
     env = pickle.loads(pickle.dumps(FastCarRacing(continuous=False, grayscale=True, size=(84, 84))))
     assert env.observation_space.shape == (84, 84)

@@ -92,20 +92,26 @@ class Panel:
 
     def _draw_score(self, text: str) -> Weights:
         """The score's glyphs, averaged over each pixel: (rows, columns, 1)."""
-        glyphs = _font().render(text, True, (255, 255, 255), (0, 0, 0))
-        box = glyphs.get_rect()
+        ink = _ink(text)
+        box = pygame.Rect(0, 0, ink.shape[1], ink.shape[0])
         box.center = SCORE_CENTRE
-        ink = pygame.surfarray.array3d(glyphs)[:, :, 0].T.astype(np.float32)
         rows = _covered(self._rows_before, [(y, y + 1) for y in range(box.top, box.bottom)])
         columns = _covered(self._columns_before, [(x, x + 1) for x in range(box.left, box.right)])
         averaged = rows.T @ ink @ columns[:, : self._n_score_columns]
         return averaged[:, :, None].astype(np.float32)
 
 
-@functools.cache
-def _font() -> pygame.font.Font:
+@functools.lru_cache(MOST_SCORES_KEPT)
+def _ink(text: str) -> Weights:
+    """The text as (rows, columns) of 0 to 255.
+
+    The font is opened anew for every text (0.1 ms) and dropped: `pygame.quit()`, which any other env's `close` may
+    call, makes fonts that were opened before it unusable.
+    """
     pygame.font.init()
-    return pygame.font.Font(pygame.font.get_default_font(), 42)
+    font = pygame.font.Font(pygame.font.get_default_font(), 42)
+    glyphs = font.render(text, True, (255, 255, 255), (0, 0, 0))
+    return pygame.surfarray.array3d(glyphs)[:, :, 0].T.astype(np.float32)
 
 
 def _bar(start: float, per_unit: float, value: float, most: int) -> tuple[int, int]:
