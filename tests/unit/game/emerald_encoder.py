@@ -121,9 +121,12 @@ class Scene:
     facing: int = 1
     blocks: dict[tuple[int, int], int] = field(default_factory=dict)  # map position -> block; others are 0x3001
     people: list[tuple[int, int]] = field(default_factory=list)
+    saved_place: tuple[int, int] | None = None  # where save block 1 has the player, if elsewhere
+    player_shown: bool = True  # whether the player is among the objects
     callback2: int = 0x08085E5D
     vblank: int = 0x08086001
     message_box: int = 0
+    text_box_tile: int | None = 0  # at the text box's corner on background 0; None: no windows are set up
     locked: int = 0
     script: int = 2
     start_menu: int = 0xFF
@@ -154,7 +157,7 @@ class Scene:
         return bytes(ewram), bytes(iwram)
 
     def _save_1(self, put: Put, one: int) -> None:
-        put(one, struct.pack("<hhbbb", self.x, self.y, self.group, self.number, -1))
+        put(one, struct.pack("<hhbbb", *(self.saved_place or (self.x, self.y)), self.group, self.number, -1))
         put(one + 0x490, struct.pack("<IH", self.money ^ self.key, self.coins ^ self.key & 0xFFFF))
         pockets = {"items": (0x560, 30), "key_items": (0x5D8, 30), "balls": (0x650, 16), "tms": (0x690, 64)}
         pockets["berries"] = (0x790, 46)
@@ -190,7 +193,8 @@ class Scene:
                 put(0x02032318 + 2 * (row * columns + column), struct.pack("<H", block))
         put(0x02037318, struct.pack("<IIIIHH", LAYOUT, 0, 0, 0, 0, self.layout_id))
         put(0x02037350, bytes(16 * 0x24))
-        everybody = [(self.x, self.y, 0x10001, self.facing), *((x, y, 1, 1) for x, y in self.people)]
+        player = [(self.x, self.y, 0x10001, self.facing)] if self.player_shown else []
+        everybody = [*player, *((x, y, 1, 1) for x, y in self.people)]
         for slot, (x, y, bits, facing) in enumerate(everybody):
             row = bytearray(0x24)
             struct.pack_into("<I", row, 0x00, bits)
@@ -198,10 +202,18 @@ class Scene:
             row[0x18] = facing | facing << 4
             put(0x02037350 + 0x24 * slot, bytes(row))
         put(0x020375BC, bytes([self.message_box]))
+        self._text_box(put)
         put(0x03000E38, bytes([self.script]))
         put(0x03000F2C, bytes([self.locked]))
         put(0x0203CD8C, bytes([self.start_menu]))
         put(0x030022C0, struct.pack("<IIIII", 0x08085E05, self.callback2, 0, self.vblank, 0))
+
+    def _text_box(self, put: Put) -> None:
+        tilemap = 0x02001C30
+        put(0x03002F70, struct.pack("<I", 0 if self.text_box_tile is None else tilemap))
+        if self.text_box_tile is not None:
+            put(tilemap, bytes(0x800))
+            put(tilemap + 15 * 64 + 4, struct.pack("<H", 0xF000 | self.text_box_tile))
 
     def _battle(self, put: Put) -> None:
         put(0x030026F9, bytes([2 if self.battle else 0]))

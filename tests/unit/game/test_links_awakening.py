@@ -122,7 +122,7 @@ def test_any_memory_gives_a_state_and_finite_features(seed: int) -> None:
     state = game.read(Image(noise[:0x2000], noise[0x2000:]))
     out = np.full(len(game.feature_names), np.nan, np.float32)
     game.features(state, game.begin(state), out)
-    assert np.isfinite(out).all()
+    assert np.abs(out).max() <= 1
 
 
 def test_places_of_different_groups_do_not_meet() -> None:
@@ -147,6 +147,20 @@ def test_control_ends_with_a_dialogue_or_a_transition() -> None:
     assert state_of(FIRST).in_control
     for change in ({"dialogue": 9}, {"room_transition": 4}, {"motion": 3}, {"warp_step": 1}, {"gameplay": 2}):
         assert not state_of(FIRST, **change).in_control
+
+
+@pytest.mark.parametrize(("motion", "physics"), [(0, 1), (1, 0), (1, 1), (1, 2)], ids=str)
+def test_link_is_moved_on_ladders_in_the_water_and_under_it(motion: int, physics: int) -> None:
+    state = state_of(FIRST, motion=motion, physics=physics)
+    assert state.in_control
+    assert state.game_over_stage == 0
+
+
+def test_the_game_over_stage_counts_only_while_link_passes_out() -> None:
+    assert state_of(FIRST, motion=7, physics=3).game_over_stage == 3
+    assert not state_of(FIRST, motion=7, physics=3).in_control
+    off_a_cliff = state_of(FIRST, motion=2, physics=1)
+    assert (off_a_cliff.game_over_stage, off_a_cliff.in_control) == (0, False)
 
 
 class TestReward:
@@ -228,7 +242,7 @@ def test_features_are_named_and_filled() -> None:
         game.features(state, game.begin(state), out)
         named = dict(zip(game.feature_names, out.tolist(), strict=True))
         assert len(named) == len(out)
-        assert np.abs(out).max() <= 2
+        assert np.abs(out).max() <= 1
         assert named["x"] == pytest.approx(state.x / 160)
         assert named["max_hearts"] == pytest.approx(state.max_hearts / 14)
         assert named["in_control"] == state.in_control

@@ -230,6 +230,23 @@ def test_surroundings() -> None:
     assert kinds[3, 3] == FLOOR
 
 
+def test_dialogue_lasts_until_the_text_box_closes() -> None:
+    assert read(replace(START, message_box=2, text_box_tile=0x194)).dialogue  # printing
+    assert read(replace(START, message_box=0, text_box_tile=0x194)).dialogue  # printed, waits for a button
+    assert not read(replace(START, message_box=0, text_box_tile=0)).dialogue
+    assert not read(replace(START, message_box=0, text_box_tile=None)).dialogue
+    in_the_bag = replace(START, callback2=0x081AAD5D, text_box_tile=0x194)  # other screens have other windows
+    assert not read(in_the_bag).dialogue
+
+
+def test_the_place_is_the_players_own_not_the_save_blocks() -> None:
+    moved = read(replace(FIRST, saved_place=(2, 9)))
+    assert (moved.x, moved.y) == (FIRST.x, FIRST.y)
+    assert moved.surroundings == read(FIRST).surroundings
+    unseen = read(replace(FIRST, saved_place=(2, 9), player_shown=False))
+    assert (unseen.x, unseen.y) == (2, 9)
+
+
 def test_a_rom_too_short_for_its_tilesets_leaves_collisions_only() -> None:
     state = GAME.read(PlainMemory(*FIRST.images(), ROM[:0xC4]))
     assert state.settled

@@ -19,7 +19,7 @@ WORLD, INVENTORY, WORLD_MAP, CREDITS = 0x0B, 0x0C, 0x07, 0x01  # wGameplayType
 FIRST_PLAY_SCREEN, LAST_PLAY_SCREEN = 0x06, 0x1A  # below are the intro and the file screens
 IN_PLAY_SUBTYPE = 0x07  # wGameplaySubtype of WORLD once it is loaded
 WARP_DONE = 4  # wTransitionSequenceCounter while no map fade is under way
-INTERACTIVE = 0  # wLinkMotionState
+INTERACTIVE, SWIMMING, PASSING_OUT = 0, 1, 7  # wLinkMotionState
 EIGHTHS_PER_HEART = 8
 TAIL_CAVE, COLOR_DUNGEON = 0x00, 0xFF  # hMapId
 SLIME_KEY = 6  # what five golden leaves become
@@ -74,7 +74,7 @@ class LinkState(NamedTuple):
     motion: int
     motion_blocked: int
     carrying: int
-    game_over_stage: int
+    physics: int  # 1 jumping off a cliff, on a ladder, diving; 2 diving in side view; see ``game_over_stage``
     gameplay: int
     gameplay_subtype: int
     dialogue: int  # 0 closed, 9 and 12 wait for a button, 13 is a question
@@ -140,9 +140,13 @@ class LinkState(NamedTuple):
 
     @property
     def in_control(self) -> bool:
-        """Whether the next direction pressed moves Link."""
-        held = self.dialogue or self.motion_blocked or self.game_over_stage
-        return self.settled and self.motion == INTERACTIVE and not held
+        """Whether the next direction pressed moves Link, on foot or in the water."""
+        return self.settled and self.motion in (INTERACTIVE, SWIMMING) and not (self.dialogue or self.motion_blocked)
+
+    @property
+    def game_over_stage(self) -> int:
+        """How far the game over screen is, 0 while Link lives: the byte is ``physics`` unless he is passing out."""
+        return self.physics if self.motion == PASSING_OUT else 0
 
     @property
     def enemies(self) -> tuple[Entity, ...]:
@@ -177,7 +181,7 @@ def read_link_state(memory: Memory) -> LinkState:
         motion=motion[10],
         motion_blocked=link[9],
         carrying=talk[1],
-        game_over_stage=link[4],
+        physics=link[4],
         gameplay=own[0x95],
         gameplay_subtype=own[0x96],
         dialogue=memory.read(0xC19F, 1)[0] & 0x7F,

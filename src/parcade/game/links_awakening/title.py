@@ -183,7 +183,7 @@ class LinksAwakening(Game[LinkState, Progress]):
         return (state.playing and state.deaths > progress["deaths_at_start"]) or state.gameplay == CREDITS
 
     def features(self, state: LinkState, progress: Progress, out: Features) -> None:
-        """Write where Link is, what he holds, what is near."""
+        """Write where Link is, what he holds, what is near, each within -1 to 1."""
         here, instruments = state.here, state.instruments
         values = [state.x / 160, state.y / 144, state.z / 32, (state.room & 15) / 15, (state.room >> 4) / 15]
         values += _one_hot(state.category, 3)
@@ -226,7 +226,7 @@ class LinksAwakening(Game[LinkState, Progress]):
         values += _one_hot(state.item_a, LAST_ITEM + 1)
         values += _enemy_features(state)
         values.append(min(1.0, len(progress["places"]) / 256))
-        write_features(values, out)
+        write_features([value if value < 1.0 else 1.0 for value in values], out)  # memory may hold anything
 
     def metrics(self, progress: Progress, state: LinkState) -> dict[str, float]:
         """Return the episode's finds; ``success`` is holding a sword."""
@@ -311,5 +311,6 @@ def _enemy_features(state: LinkState) -> list[float]:
     nearest = sorted(state.enemies, key=distance)[:NEAREST_ENEMIES]
     values = []
     for entity in nearest:
-        values += [1 - distance(entity) / 512, (entity.x - state.x) / 160, (entity.y - state.y) / 144]
+        dx, dy = (entity.x - state.x) / 160, (entity.y - state.y) / 144
+        values += [1 - distance(entity) / 512, max(-1.0, dx), max(-1.0, dy)]
     return values + [0.0] * (3 * (NEAREST_ENEMIES - len(nearest)))

@@ -17,6 +17,7 @@ ROM = (0x0800_0000, 0x0A00_0000)
 SCRIPT_STATUS = 0x0300_0E38  # sScriptContext1Status: 0 running, 1 waiting, 2 shut down
 CONTROLS_LOCKED = 0x0300_0F2C  # sScriptContext2Enabled, later named sLockFieldControls
 MAIN = 0x0300_22C0  # gMain
+WINDOW_TILEMAPS = 0x0300_2F70  # gWindowBgTilemapBuffers[4]: a pointer per background, to 32 by 32 entries of 2 bytes
 MAIN_BITS = MAIN + 0x439  # bit 1: in battle
 CONTROLLERS = 0x0300_5D60  # gBattlerControllerFuncs[4]
 SAVE_POINTERS = 0x0300_5D8C  # gSaveBlock1Ptr, gSaveBlock2Ptr
@@ -33,7 +34,7 @@ MAP_HEADER = 0x0203_7318  # gMapHeader: pointer to the layout; 0x12: the layout'
 LAYOUT_ID = MAP_HEADER + 0x12
 OBJECT_EVENTS = 0x0203_7350  # gObjectEvents[16], 0x24 bytes each
 OBJECT_EVENTS_END = OBJECT_EVENTS + 16 * 0x24
-MESSAGE_BOX = 0x0203_75BC  # sFieldMessageBoxMode: 0 hidden
+MESSAGE_BOX = 0x0203_75BC  # sFieldMessageBoxMode: 0 again as soon as the text is printed, while its box stays open
 OPPONENT_TRAINER = 0x0203_8BCA  # gTrainerBattleOpponent_A
 START_MENU_WINDOW = 0x0203_CD8C  # sStartMenuWindowId: 0xFF when closed
 
@@ -60,6 +61,13 @@ DEX_SEEN = 0x5C
 DEX_SIZE = 52
 SECURITY_KEY = 0xAC
 SAVE_2_SIZE = 0x0F2C
+
+# The field's text box, of sStandardTextBox_WindowTemplates in src/menu.c: the window's first tile stands in column 2,
+# row 15 of background 0 while the box is shown; src/window.c puts it there and takes it away.
+TEXT_BOX_ENTRY = 2 * (15 * 32 + 2)
+TEXT_BOX_TILE = 0x194
+TILE_MASK = 0x3FF
+TILEMAP_SIZE = 0x800
 
 BORDER = 7  # blocks added left and above a map in gBackupMapLayout
 BORDER_WIDTH, BORDER_HEIGHT = 15, 14  # blocks added in all

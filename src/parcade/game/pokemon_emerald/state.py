@@ -165,8 +165,10 @@ def read_state(memory: Memory) -> State:
         return State(screen=screen, name=name)  # at the title, in the menu, or during the professor's speech
     first = bytes(ewram[save_1 - _EWRAM : save_1 - _EWRAM + _FIRST_SIZE])
     x, y, group, number = _PLACE.unpack_from(first, at.POSITION)
+    player, facing, people = _people(ewram)
+    if player is not None:  # the save block's place does not follow scripted moves
+        x, y = player
     inside = 0 <= x < width and 0 <= y < height
-    facing, people = _people(ewram)
     under, around = (0, NOWHERE)
     if inside:
         behaviours, kinds = _block_tables(*_attributes(memory, layout))
@@ -204,7 +206,7 @@ def read_state(memory: Memory) -> State:
         bag=decode_bag(first[at.BAG : at.BAG + at.BAG_SIZE], key & 0xFFFF),
         flags=first[at.FLAGS : at.FLAGS + at.FLAGS_SIZE],
         variables=first[at.VARIABLES :],
-        dialogue=ewram[at.MESSAGE_BOX - _EWRAM] != 0,
+        dialogue=ewram[at.MESSAGE_BOX - _EWRAM] != 0 or (screen == "overworld" and _text_box_shown(ewram, iwram)),
         locked=iwram[at.CONTROLS_LOCKED - _IWRAM] != 0,
         script=iwram[at.SCRIPT_STATUS - _IWRAM] == 0,
         menu=ewram[at.START_MENU_WINDOW - _EWRAM] != 0xFF,
@@ -227,17 +229,26 @@ def _read_party(ewram: Bytes) -> tuple[Member, ...]:
     return decode_party(bytes(ewram[start : start + MEMBER_SIZE * PARTY_SLOTS]), ewram[at.PARTY_COUNT - _EWRAM])
 
 
-def _people(ewram: Bytes) -> tuple[str, list[tuple[int, int]]]:
-    """Return where the player looks, and the map positions of everybody and everything else that stands around."""
-    facing, people = 0, []
+def _text_box_shown(ewram: Bytes, iwram: Bytes) -> bool:
+    """Whether the field's text box is on the screen, printing or waiting."""
+    (tilemap,) = _WORD.unpack_from(iwram, at.WINDOW_TILEMAPS - _IWRAM)
+    if not _fits(tilemap, at.TILEMAP_SIZE, at.EWRAM):
+        return False
+    (entry,) = _HALF.unpack_from(ewram, tilemap - _EWRAM + at.TEXT_BOX_ENTRY)
+    return bool(entry & at.TILE_MASK == at.TEXT_BOX_TILE)
+
+
+def _people(ewram: Bytes) -> tuple[tuple[int, int] | None, str, list[tuple[int, int]]]:
+    """Return where the player stands and looks, and the map positions of everybody and everything else around."""
+    player, facing, people = None, 0, []
     for bits, x, y, directions in _OBJECT.iter_unpack(ewram[at.OBJECT_EVENTS - _EWRAM : at.OBJECT_EVENTS_END - _EWRAM]):
         if not bits & _OBJECT_ACTIVE:
             continue
         if bits & _OBJECT_PLAYER:
-            facing = directions & 15
+            player, facing = (x - at.BORDER, y - at.BORDER), directions & 15
         elif not bits & _OBJECT_HIDDEN:
             people.append((x - at.BORDER, y - at.BORDER))
-    return at.FACINGS[facing] if facing < len(at.FACINGS) else "none", people
+    return player, at.FACINGS[facing] if facing < len(at.FACINGS) else "none", people
 
 
 def _look_around(

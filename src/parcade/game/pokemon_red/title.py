@@ -44,6 +44,7 @@ PALLET_TOWN, VIRIDIAN_CITY, PEWTER_CITY, CERULEAN_CITY, ROUTE_1 = 0x00, 0x01, 0x
 FIRST_INDOOR_MAP, REDS_HOUSE_2F, OAKS_LAB, VIRIDIAN_FOREST = 0x25, 0x26, 0x28, 0x33
 # Event flags of constants/event_constants.asm.
 GOT_STARTER, GOT_POKEDEX, OAK_GOT_PARCEL, GOT_OAKS_PARCEL, BEAT_BROCK, BEAT_MISTY = 0x22, 0x25, 0x38, 0x39, 0x77, 0xBF
+LONGEST_MAP = 144  # tiles of Routes 17 and 23: 72 blocks, constants/map_constants.asm
 MUSEUM_TICKET = 0x68  # set and cleared at every visit to the museum: no progress
 _COUNTED_EVENTS = ~(1 << MUSEUM_TICKET)
 
@@ -166,11 +167,11 @@ class PokemonRed(Game[RedState, Progress]):
         return False
 
     def features(self, state: RedState, progress: Progress, out: Features) -> None:
-        """Write where the player is, the battle, the party and how far the game is."""
+        """Write where the player is, the battle, the party and how far the game is, each within 0 to 1."""
         in_battle = state.battle != NO_BATTLE
         values = [
-            state.x / 64,
-            state.y / 64,
+            state.x / LONGEST_MAP,
+            state.y / LONGEST_MAP,
             state.map_id / 255,
             float(state.map_id < FIRST_INDOOR_MAP),
             *(float(state.direction >> bit & 1) for bit in range(4)),
@@ -201,7 +202,7 @@ class PokemonRed(Game[RedState, Progress]):
         ]
         values += [float(state.events >> event & 1) for event in _MILESTONE_EVENTS.values()]
         values += [min(1.0, len(progress["tiles"]) / 2048), float(progress["tile_is_new"])]
-        write_features(values, out)
+        write_features([value if value < 1.0 else 1.0 for value in values], out)  # memory may hold anything
 
     def metrics(self, progress: Progress, state: RedState) -> dict[str, float]:
         """Return how far the episode came; ``success`` is having got the first monster from Oak."""
