@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar, Generic, TypeVar
@@ -17,6 +17,7 @@ from parcade.console.base import Console, Memory
 State = TypeVar("State")
 Progress = TypeVar("Progress")
 Features = npt.NDArray[np.float32]
+Place = tuple[str, int, int]  # a map, and column and row on it
 FIRST_HELD_OUT_SEED = 1 << 31  # env seeds from here on are kept for evaluation and never trained on
 
 
@@ -86,6 +87,21 @@ class Game(ABC, Generic[State, Progress]):
     @abstractmethod
     def metrics(self, progress: Progress, state: State) -> dict[str, float]:
         """Return what curves are drawn of, keyed by ``metric_names``; ``success`` is 0 or 1."""
+
+    def place(self, state: State) -> Place | None:
+        """Return where the player stands, for maps of where everybody is; None where a title or a moment has no map."""
+        return None
+
+    def cell(self, state: State) -> Hashable | None:
+        """Return what makes this state worth keeping beside others: one archive entry per value; None keeps nothing.
+
+        The default is the place. A title adds what opens the way further (keys, badges) and may take places coarsely.
+        """
+        return self.place(state)
+
+    def describe(self, state: State) -> str | None:
+        """Return the state in a line of plain words, for people and language models; None: the title has no words."""
+        return None
 
 
 def write_features(values: Sequence[float], out: Features) -> None:

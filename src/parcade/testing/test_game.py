@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from typing import Any
 
 import numpy as np
@@ -156,6 +156,15 @@ def test_metrics_have_the_names_they_promise(game: Game[Any, Any], moments: list
         for name, value in moment.metrics.items():
             assert np.isfinite(value), f"step {step}: metric {name!r} is {value}"
         assert moment.metrics.get("success", 0) in (0, 1), f"step {step}: success is {moment.metrics['success']}"
+
+
+def test_place_cell_and_words_are_plain(game: Game[Any, Any], moments: list[Moment]) -> None:
+    """place() is a map's name, a column and a row; cell() is hashable; describe() is text; each may be None."""
+    for step, moment in enumerate(moments):
+        place, cell, words = game.place(moment.state), game.cell(moment.state), game.describe(moment.state)
+        assert place is None or [type(part) for part in place] == [str, int, int], f"step {step}: place is {place!r}"
+        assert isinstance(cell, Hashable), f"step {step}: cell is {cell!r}, which cannot be a key"
+        assert words is None or (isinstance(words, str) and words), f"step {step}: describe returned {words!r}"
 
 
 def test_reading_changes_nothing_and_asks_for_little(game: Game[Any, Any], examiner: Examiner) -> None:

@@ -152,3 +152,13 @@ def test_the_boot_leads_to_the_title_and_a_restart_to_the_wanted_dungeon():
     assert first.seed != second.seed
     assert (second.frame, second.hearts, second.rooms_seen) == (first.frame, 6, 1)
     console.close()
+
+
+def test_place_cell_and_words():
+    here = state(room=6, x=32, y=48, keys=1, hearts=5, rooms_seen=3, kills=2, coins=7)
+    assert GAME.place(here) == ("floor 1", 2 * 10 + 2, 8 + 2)
+    assert GAME.cell(here) == GAME.cell(state(room=6, x=90, keys=1))  # a step inside a room is nothing new
+    assert GAME.cell(here) != GAME.cell(state(room=6))
+    words = GAME.describe(here)
+    for part in ("Floor 1, room 3 of row 2", "2.5 of", "the key", "3 rooms seen, 2 foes killed, 7 coins", "playing"):
+        assert part in words

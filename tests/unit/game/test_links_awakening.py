@@ -277,3 +277,20 @@ def test_a_loaded_game_is_not_booted_and_other_roms_are_refused() -> None:
         console.close()
     with pytest.raises(RomError, match=r"links-awakening: park\.gb has SHA-1 .* expected .*DX, USA and Europe"):
         expect_sha1(read_rom(PARK), dict(LinksAwakening.known_sha1), LinksAwakening.name)
+
+
+def test_place_cell_and_words() -> None:
+    game, field = LinksAwakening(), state_of(FIRST, rupees=12)
+    assert game.place(field) == ("overworld", 2 * 10 + 5, 10 * 8 + 2)
+    cave = state_of(FIRST, category=2, map_id=7, room=0x1D)
+    assert game.place(cave) == ("dungeon room 21D", 5, 2)
+    assert game.cell(field) == game.cell(state_of(FIRST, x=9))
+    assert len({game.cell(field), game.cell(cave), game.cell(state_of(FIRST, sword=1))}) == 3
+    assert game.place(state_of(FIRST, room_transition=4)) is None
+    assert game.cell(state_of(FIRST, room_transition=4)) is None
+    words = game.describe(field)
+    assert "overworld room A2 at (88, 62), interactive" in words
+    assert "3 of 3 hearts, 12 rupees" in words
+    assert "text box" not in words
+    assert "a text box is open" in game.describe(state_of(FIRST, dialogue=9))
+    assert game.describe(state_of(FIRST, gameplay=2)) == "No game is loaded."

@@ -369,3 +369,19 @@ def test_start_is_no_action_of_the_default() -> None:
     assert "start" not in ACTIONS
     assert [action.name for action in MeadowWithStart.actions] == [*ACTIONS, "start"]
     assert MeadowWithStart.feature_names == Meadow.feature_names
+
+
+def test_place_cell_and_words(player: Player) -> None:
+    game, home = player.env.game, player.state
+    assert game.place(home) == ("home", home.x, home.y)
+    assert "In home at column" in game.describe(home)
+    assert "0 monsters" in game.describe(home)
+    player.go_to_route1()
+    route = player.state
+    assert game.place(route) == ("route1", route.x, route.y)
+    assert game.cell(route) != game.cell(home)
+    assert "done: left house" in game.describe(route)
+    assert "1 monsters, best level" in game.describe(route)
+    title = route._replace(mode=1)
+    assert game.place(title) is game.cell(title) is None
+    assert game.describe(title) == "At the title screen."

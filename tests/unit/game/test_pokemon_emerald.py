@@ -498,3 +498,20 @@ def test_the_contract_of_the_class() -> None:
 def test_another_rom_is_refused() -> None:
     with pytest.raises(RomError, match="f3ae088181bf583e55daf962a92bb46f4f1d07b7"):
         expect_sha1(Rom(ROM, "park.gba"), dict(GAME.known_sha1), GAME.title)
+
+
+def test_place_cell_and_words() -> None:
+    first, second = read(FIRST), read(SECOND)
+    assert GAME.place(first) == ("Route 101", 7, 0)
+    assert GAME.place(State()) is GAME.cell(State()) is None
+    assert GAME.cell(first) == GAME.cell(read(replace(FIRST, x=5)))
+    assert len({GAME.cell(first), GAME.cell(second), GAME.cell(read(replace(FIRST, flags=(0x51,))))}) == 3
+    words = GAME.describe(first)
+    assert "May B in Route 101 at (7, 0), facing left; a text box is open; the menu is open" in words
+    assert "Mudkip L9 21/27 HP, Dog L3 0/14 HP; 2 badges, 3210 money, 3 species caught." in words
+    assert "trainer battle against species 310 L34, 1 of 95 HP" in GAME.describe(second)
+    assert GAME.describe(State(screen="title")) == "No game is running; screen: title."
+
+
+def test_no_two_maps_share_a_name() -> None:
+    assert len(set(MAP_NAMES.values())) == len(MAP_NAMES)

@@ -242,3 +242,17 @@ def test_a_loaded_game_is_not_booted_and_a_dead_one_is_told(console: GameBoy, mo
 def test_other_roms_are_refused() -> None:
     with pytest.raises(RomError, match=r"pokemon-red: park\.gb has SHA-1 .* expected .*Red, USA and Europe"):
         expect_sha1(read_rom(PARK), dict(PokemonRed.known_sha1), PokemonRed.name)
+
+
+def test_place_cell_and_words() -> None:
+    game, room = PokemonRed(), state_of(FIRST)
+    assert game.place(room) == ("the player's room", 3, 6)
+    assert game.place(state_of(FIRST, map_id=0x99)) == ("map 153", 3, 6)
+    assert game.place(state_of(SECOND)) is game.cell(state_of(SECOND)) is None
+    assert game.cell(room) == game.cell(state_of(FIRST, x=2))
+    assert len({game.cell(room), game.cell(state_of(FIRST, x=4)), game.cell(state_of(FIRST, badges=1))}) == 3
+    assert game.describe(room) == "In the player's room at (3, 6); party: none; 0 badges, 3000 money, 0 species owned."
+    words = game.describe(state_of(SECOND, in_game=True))
+    assert "trainer battle against species 34 L12, 300 of 310 HP" in words
+    assert "species 176 L14 37/41 HP" in words
+    assert game.describe(state_of(SECOND)) == "No game is loaded."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from functools import lru_cache
 from typing import Any
 
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError
-from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, write_features
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, Place, write_features
 from parcade.game.lantern.state import (
     BLOCK,
     BLOCK_SIZE,
@@ -155,6 +156,24 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             "kills": state.kills,
         }
 
+    def place(self, state: LanternState) -> Place:
+        """Return the floor, and the hero's cell on it: every room is 10 by 8 cells, its index row * 4 + column."""
+        column, row = (state.x + 8) // 16, (state.y - 8) // 16
+        return f"floor {state.floor}", state.room % 4 * 10 + column, state.room // 4 * 8 + row
+
+    def cell(self, state: LanternState) -> Hashable:
+        """Return the dungeon, the room and what was opened in it."""
+        return state.seed, state.floor, state.room, state.keys, state.doors_opened
+
+    def describe(self, state: LanternState) -> str:
+        """Return where the hero is and what he has."""
+        key = "the key" if state.keys else "no key"
+        return (
+            f"Floor {state.floor}, room {state.room % 4 + 1} of row {state.room // 4 + 1}, facing "
+            f"{_FACING_NAMES[state.facing & 3]}; {state.hearts / 2:g} of {state.max_hearts / 2:g} hearts, {key}; "
+            f"{state.rooms_seen} rooms seen, {state.kills} foes killed, {state.coins} coins; {_modes(state.mode)}."
+        )
+
 
 _COUNTED = (
     ("new_room", "rooms_seen_total"),
@@ -165,6 +184,14 @@ _COUNTED = (
     ("kill", "kills"),
 )
 _FACING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
+
+
+_FACING_NAMES = ("down", "up", "left", "right")
+_MODES = ("booting", "at the title", "playing", "between rooms", "floor cleared", "game over", "paused")
+
+
+def _modes(mode: int) -> str:
+    return _MODES[mode] if mode < len(_MODES) else f"mode {mode}"
 
 
 def dungeon_seed(seed: int) -> int:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game, write_features
+from parcade.game.base import Action, Features, Game, Place, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
 from parcade.game.links_awakening.memory import (
     CREDITS,
@@ -54,6 +54,7 @@ BOOT_SCRIPT: tuple[BootStep, ...] = (
 BOOT_FRAME_LIMIT = 18_000  # five minutes of play
 
 NEAREST_ENEMIES = 4
+_CATEGORIES = ("overworld", "indoor", "dungeon")
 _DIRECTIONS = ("right", "left", "up", "down")
 _MOTIONS = ("interactive", "swimming", "jumping", "fading_out", "fading_in", "revolving_door", "falling", "passing_out")
 _MILESTONES = (
@@ -243,6 +244,36 @@ class LinksAwakening(Game[LinkState, Progress]):
             "deaths": float(max(0, state.deaths - progress["deaths_at_start"])) if state.playing else 0.0,
             **{name: float(reached) for name, reached in milestones.items()},
         }
+
+    def place(self, state: LinkState) -> Place | None:
+        """Return the map and Link's tile of 16 pixels; the overworld is one map, indoors every room is one."""
+        if not state.settled:
+            return None
+        column, row = max(0, state.x - 8) // 16, max(0, state.y - 16) // 16  # positions are a sprite's, offset by 8, 16
+        if state.category == OVERWORLD:
+            return "overworld", state.room % 16 * 10 + column, state.room // 16 * 8 + row
+        return f"{_CATEGORIES[state.category]} room {state.place:03X}", column, row
+
+    def cell(self, state: LinkState) -> Hashable | None:
+        """Return the room and what Link owns."""
+        return (state.place, state.instruments, len(holdings(state))) if state.settled else None
+
+    def describe(self, state: LinkState) -> str:
+        """Return where Link is, how he is and what he holds."""
+        if not state.playing:
+            return "No game is loaded."
+        where = f"overworld room {state.room:02X}"
+        if state.category != OVERWORLD:
+            where = f"{_CATEGORIES[state.category]} room {state.place:03X}"
+        motion = _MOTIONS[state.motion] if state.motion < len(_MOTIONS) else f"motion {state.motion}"
+        words = [f"Link in {where} at ({state.x}, {state.y}), {motion.replace('_', ' ')}"]
+        words += ["a text box is open"] if state.dialogue else []
+        words += [f"{state.health / EIGHTHS_PER_HEART:g} of {state.max_hearts} hearts, {state.rupees} rupees"]
+        words += [
+            f"sword level {state.sword}, shield level {state.shield}, {state.instruments.bit_count()} instruments"
+        ]
+        words += [f"{len(state.enemies)} enemies near"]
+        return "; ".join(words) + "."
 
 
 class LinksAwakeningWithMenu(LinksAwakening):

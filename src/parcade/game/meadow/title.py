@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError, did_you_mean
-from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, Place
 from parcade.game.meadow.features import FEATURE_NAMES, write_meadow_features
 from parcade.game.meadow.state import (
     BLOCK,
@@ -16,6 +17,7 @@ from parcade.game.meadow.state import (
     MAGIC,
     MAPS,
     MODE,
+    MODES,
     PARTY,
     RESTART,
     RESTART_SEED,
@@ -28,7 +30,7 @@ GOALS = ("first_victory", "town", "badge")
 PAID_VICTORIES = 10  # of an episode: whoever is paid for every one fights on the spot and never walks on
 LOW_HP = 0.5  # a nurse is worth reward below this fraction of the party's HP
 _LARGEST_HEIGHT = 30
-_MENU_MODE, _YES_NO = 5, 7  # values of mode and submenu
+_FIRST_MODE, _MENU_MODE, _YES_NO = 2, 5, 7  # values of mode, mode and submenu
 
 
 class Meadow(Game[MeadowState, dict[str, Any]]):
@@ -159,6 +161,28 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
             "caught": state.caught,
             "blackouts": state.blackouts,
         }
+
+    def place(self, state: MeadowState) -> Place | None:
+        """Return the map and the hero's cell on it; none before a game has begun."""
+        return (MAPS[state.map], state.x, state.y) if state.map < len(MAPS) and state.mode >= _FIRST_MODE else None
+
+    def cell(self, state: MeadowState) -> Hashable | None:
+        """Return the place and every event that has happened."""
+        place = self.place(state)
+        return None if place is None else (*place, state.flags)
+
+    def describe(self, state: MeadowState) -> str:
+        """Return what the hero does, where, and with which party."""
+        place = self.place(state)
+        if place is None:
+            return "At the title screen."
+        doing = MODES[state.mode - _FIRST_MODE] if state.mode - _FIRST_MODE < len(MODES) else f"mode {state.mode}"
+        party = f"{state.party_size} monsters, best level {max(state.levels)}, {round(100 * state.party_hp)} % HP"
+        done = ", ".join(name.replace("_", " ") for name in FLAGS if state.has(name)) or "nothing yet"
+        return (
+            f"In {place[0].replace('_', ' ')} at column {state.x}, row {state.y} ({doing}); {party}; "
+            f"{state.money} coins, {state.potions} potions, {state.orbs} orbs; done: {done}."
+        )
 
 
 class MeadowWithStart(Meadow):

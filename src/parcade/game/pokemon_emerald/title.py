@@ -5,11 +5,12 @@ Nothing here is true of other revisions: the addresses are those of the one buil
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from math import log10
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game, write_features
+from parcade.game.base import Action, Features, Game, Place, write_features
 from parcade.game.boot import idle
 from parcade.game.pokemon_emerald import memory as at
 from parcade.game.pokemon_emerald.party import PARTY_SLOTS
@@ -220,6 +221,33 @@ class PokemonEmerald(Game[State, Progress]):
         values |= {name: float(progress[name]) for name in _COUNTS}
         values["success"] = values["starter"]
         return values
+
+    def place(self, state: State) -> Place | None:
+        """Return the map and the player's block on it; none while memory is not settled."""
+        return (state.map_name, state.x, state.y) if state.settled else None
+
+    def cell(self, state: State) -> Hashable | None:
+        """Return the map, the place to four blocks, the badges and the number of story flags."""
+        if not state.settled:
+            return None
+        story = (int.from_bytes(state.flags, "little") & at.STORY_MASK).bit_count()
+        return state.group, state.number, state.x // 4, state.y // 4, state.badges, story
+
+    def describe(self, state: State) -> str:
+        """Return where the player is, what is open, the battle and the party."""
+        if not state.running:
+            return f"No game is running; screen: {state.screen or 'unknown'}."
+        words = [f"{state.name or 'Nameless'} in {state.map_name} at ({state.x}, {state.y}), facing {state.facing}"]
+        words += [
+            text for shown, text in ((state.dialogue, "a text box is open"), (state.menu, "the menu is open")) if shown
+        ]
+        if state.battle is not None:
+            foe, kind = state.battle.foe, "trainer" if state.battle.trainer else "wild"
+            words.append(f"{kind} battle against species {foe.species} L{foe.level}, {foe.hp} of {foe.max_hp} HP")
+        party = ", ".join(f"{m.nickname} L{m.level} {m.hp}/{m.max_hp} HP" for m in state.party)
+        words.append(f"party: {party or 'none'}")
+        words.append(f"{state.badges.bit_count()} badges, {state.money} money, {state.caught} species caught")
+        return "; ".join(words) + "."
 
 
 class PokemonEmeraldWithStart(PokemonEmerald):

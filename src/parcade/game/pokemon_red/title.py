@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game, write_features
+from parcade.game.base import Action, Features, Game, Place, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
 from parcade.game.pokemon_red.memory import (
     LOST,
@@ -65,6 +65,9 @@ _MILESTONE_MAPS = {
     "pewter_city": PEWTER_CITY,
     "cerulean_city": CERULEAN_CITY,
 }
+
+_MAP_NAMES = {number: name.replace("_", " ") for name, number in _MILESTONE_MAPS.items()}
+_MAP_NAMES[REDS_HOUSE_2F] = "the player's room"
 
 
 class PokemonRed(Game[RedState, Progress]):
@@ -222,11 +225,41 @@ class PokemonRed(Game[RedState, Progress]):
             **{name: float(str(number) in maps) for name, number in _MILESTONE_MAPS.items()},
         }
 
+    def place(self, state: RedState) -> Place | None:
+        """Return the map and the player's tile on it; none before a game is loaded."""
+        return (_map_name(state.map_id), state.x, state.y) if state.in_game else None
+
+    def cell(self, state: RedState) -> Hashable | None:
+        """Return the map, the place to four tiles, the badges and the number of events."""
+        if not state.in_game:
+            return None
+        events = (state.events & _COUNTED_EVENTS).bit_count()
+        return state.map_id, state.x // 4, state.y // 4, state.badges, events
+
+    def describe(self, state: RedState) -> str:
+        """Return where the player is, the battle and the party."""
+        if not state.in_game:
+            return "No game is loaded."
+        words = [f"In {_map_name(state.map_id)} at ({state.x}, {state.y})"]
+        if state.text_open:
+            words.append("a text box is open")
+        if state.battle != NO_BATTLE:
+            foe, kind = state.opponent, {WILD: "wild", TRAINER: "trainer"}.get(state.battle, "lost")
+            words.append(f"{kind} battle against species {foe.species} L{foe.level}, {foe.hp} of {foe.max_hp} HP")
+        party = ", ".join(f"species {mon.species} L{mon.level} {mon.hp}/{mon.max_hp} HP" for mon in state.party)
+        words.append(f"party: {party or 'none'}")
+        words.append(f"{state.badges.bit_count()} badges, {state.money} money, {state.owned.bit_count()} species owned")
+        return "; ".join(words) + "."
+
 
 class PokemonRedWithMenu(PokemonRed):
     """The same title with START and SELECT, which field moves, items and switching need."""
 
     actions = (*PokemonRed.actions, Action("start", ("start",), tap=True), Action("select", ("select",), tap=True))
+
+
+def _map_name(number: int) -> str:
+    return _MAP_NAMES.get(number, f"map {number}")
 
 
 def _in_first_room(memory: Memory) -> bool:
