@@ -176,7 +176,7 @@ def piped(monkeypatch: pytest.MonkeyPatch, text: str, *flags: str) -> int:
         ("equals x", "'x' is no whole number"),
         ("list", "no search has begun"),
         ("undo", "no narrowing to take back"),
-        ("new u9", "a search is for u8 or u16, got 'u9'"),
+        ("new u9", "a search is for u8, i8, u16, i16, u16be, bcd, bcdx2, bcdx3, got 'u9'"),
         ("watch zz", "'zz' is no address"),
         ("watch C000 2x", "'2x' is no name"),
         ("watch C000 x u7", "'u7' is no kind of value"),
@@ -186,6 +186,11 @@ def piped(monkeypatch: pytest.MonkeyPatch, text: str, *flags: str) -> int:
         ("hex C000 99", "1 to 64 lines"),
         ("poke 0 1", "lie outside the console's memory"),
         ("poke C000 256", "256 does not fit in u8"),
+        ("poke C000 -129 i8", "-129 does not fit in i8"),
+        ("poke C000 100 bcd", "100 does not fit in bcd"),
+        ("poke C000 1 u9", "poke writes u8, i8"),
+        ("hold right -3", "'-3' is no whole number from 0 on"),
+        ("mark", "no search has begun"),
         ("state load nothing.state", "nothing.state: No such file"),
         ("state keep x", "state is written"),
         ("save map.yaml", "nothing is watched yet"),
@@ -244,6 +249,31 @@ def test_what_is_watched_can_be_any_kind(token: Session) -> None:
     assert token.answer("poke C0A2 0x102 u16") == "C0A2 = 258"
     assert token.answer("watch C0A2 score u16") == "score=258"
     assert token.answer("unwatch magic") == "3 watched"
+
+
+def test_signed_and_decimal_values_are_found(token: Session) -> None:
+    token.answer("new i8")
+    token.answer("poke C300 -77 i8")
+    assert token.answer("equals -77").endswith("candidate: C300")
+    assert token.answer("list") == "C300  i8  -77  (was -77)"
+    token.answer("poke C300 1299 bcdx2")
+    token.answer("new bcdx2")
+    token.answer("poke C300 1300 bcdx2")
+    assert token.answer("increased 1") == "1 candidate: C300"
+    assert token.answer("list") == "C300  bcdx2  1300  (was 1300)"
+    token.answer("poke C300 258 u16be")
+    assert token.answer("watch C300 x u16be") == "x=258"
+
+
+def test_mark_forgives_what_happened_in_between(token: Session) -> None:
+    token.answer("new")
+    token.answer("hold right 5")
+    found = token.answer("increased")
+    token.answer("hold left 30")  # a slip: the next `unchanged` would drop x
+    assert token.answer("mark") == found
+    token.answer("wait 2")
+    token.answer("unchanged")
+    assert "C0A0" in token.answer("list")
 
 
 def test_a_live_view_is_shown_as_it_changes(token: Session) -> None:

@@ -6,7 +6,7 @@ import re
 import shlex
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -40,12 +40,13 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "new": Command("[u8|u16]", 0, 1, "begin a search: every address, value unknown [u8]"),
+    "new": Command("[KIND]", 0, 1, f"begin a search: every address, value unknown; {' '.join(KINDS)} [u8]"),
     "changed": Command("", 0, 0, "keep what differs from the last search command"),
     "unchanged": Command("", 0, 0, "keep what is the same"),
     "increased": Command("[N]", 0, 1, "keep what is larger (by N)"),
     "decreased": Command("[N]", 0, 1, "keep what is smaller (by N)"),
     "equals": Command("N", 1, 1, "keep what is N now"),
+    "mark": Command("", 0, 0, "keep all, and compare with now from here on"),
     "undo": Command("", 0, 0, "take the last narrowing back"),
     "list": Command("[N]", 0, 1, f"show the first candidates [{LISTED}]"),
     "watch": Command("[ADDR [NAME] [KIND]]", 0, 3, "show a value after every move; u8 i8 u16 u16be u8x4 bcdx3 bit3 …"),
@@ -56,7 +57,7 @@ COMMANDS = {
     "press": Command("BUTTONS", 1, 1, f"hold for {PRESS_FRAMES} frames, let go for {PRESS_FRAMES}"),
     "play": Command("STEPS", 1, 1, "let a random policy play"),
     "restart": Command("[SEED]", 0, 1, "begin again: the title's episode of SEED, or power-on [0]"),
-    "poke": Command("ADDR VALUE [u8|u16]", 2, 3, "write memory"),
+    "poke": Command("ADDR VALUE [KIND]", 2, 3, "write memory, in a kind that `new` knows [u8]"),
     "state": Command("save|load FILE", 2, 2, "keep the whole machine, or put it back"),
     "save": Command("FILE", 1, 1, "write the watch list as a memory map (YAML)"),
     "shot": Command("FILE.png", 1, 1, "write the picture"),
@@ -111,14 +112,18 @@ class Session:
 
     def _do_new(self, kind: str = "u8") -> str:
         if kind not in KINDS:
-            raise InspectError(f"a search is for {' or '.join(KINDS)}, got {kind!r}")
+            raise InspectError(f"a search is for {', '.join(KINDS)}, got {kind!r}{did_you_mean(kind, KINDS)}")
         self._searches = [self._layout.begin(self._layout.image(self.console), kind)]
         ranges = ", ".join(f"{r.name} {r.start:04X}-{r.end - 1:04X}" for r in self._layout.regions)
         return f"{len(self._searches[-1])} candidates, {kind}, in {ranges}"
 
     def _narrow(self, test: str, number: str | None = None) -> str:
-        amount = None if number is None else _number(number)
+        amount = None if number is None else _number(number, signed=test == "equals")
         self._searches.append(self._layout.narrow(self._present(), self._layout.image(self.console), test, amount))
+        return self._found()
+
+    def _do_mark(self) -> str:
+        self._searches.append(self._layout.look(self._present(), self._layout.image(self.console)))
         return self._found()
 
     def _do_undo(self) -> str:
@@ -130,7 +135,7 @@ class Session:
     def _do_list(self, most: str = str(LISTED)) -> str:
         found, shown = self._present(), max(1, _number(most))
         lines = [
-            f"{address:04X}  {found.kind}  {self._value(Field(int(address), found.kind))}  (was {value})"
+            f"{address:04X}  {found.kind}  {self._value(_field(int(address), found.kind))}  (was {value})"
             for address, value in zip(self._layout.addresses(found)[:shown], found.values[:shown], strict=True)
         ]
         if len(found) > shown:
@@ -240,12 +245,10 @@ class Session:
         return mask
 
     def _do_poke(self, address: str, value: str, kind: str = "u8") -> str:
-        number, size = _number(value), KINDS.get(kind)
-        if size is None:
-            raise InspectError(f"poke writes {' or '.join(KINDS)}, got {kind!r}")
-        if number >= 1 << 8 * size:
-            raise InspectError(f"{number} does not fit in {kind}")
-        self.console.write(_address(address), number.to_bytes(size, "little"))
+        number = _number(value, signed=True)
+        if kind not in KINDS:
+            raise InspectError(f"poke writes {', '.join(KINDS)}, got {kind!r}{did_you_mean(kind, KINDS)}")
+        self.console.write(_address(address), _encoded(number, kind))
         return f"{_address(address):04X} = {number}"
 
     def _do_restart(self, seed: str = "0") -> str:
@@ -290,14 +293,28 @@ def _parts(frames: int, most: int) -> list[int]:
     return [min(most, frames - done) for done in range(0, frames, most)]
 
 
-def _number(text: str) -> int:
+def _number(text: str, signed: bool = False) -> int:
     try:
         number = int(text, 0)
     except ValueError:
-        number = -1
-    if number < 0:
+        raise InspectError(f"{text!r} is no whole number") from None
+    if number < 0 and not signed:
         raise InspectError(f"{text!r} is no whole number from 0 on")
     return number
+
+
+def _encoded(number: int, kind: str) -> bytes:
+    """Return the bytes that mean ``number``."""
+    size = KINDS[kind]
+    try:
+        if kind.startswith("bcd"):
+            if not 0 <= number < 100**size:
+                raise OverflowError
+            return bytes.fromhex(f"{number:0{2 * size}d}")
+        order: Literal["big", "little"] = "big" if kind.endswith("be") else "little"
+        return number.to_bytes(size, order, signed=kind.startswith("i"))
+    except OverflowError:
+        raise InspectError(f"{number} does not fit in {kind}") from None
 
 
 def _frames(text: str) -> int:

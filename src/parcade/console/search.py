@@ -14,7 +14,11 @@ from parcade.console.rom import Rom
 Image = npt.NDArray[np.uint8]  # the bytes of all regions, one after another
 Values = npt.NDArray[np.int64]
 Places = npt.NDArray[np.int64]  # positions in an image
-KINDS = {"u8": 1, "u16": 2}  # what can be searched for, in bytes; u16 is little endian
+KINDS = {  # what can be searched for, in bytes; u16 and i16 are little endian, bcd has its high digits first
+    **{"u8": 1, "i8": 1, "u16": 2, "i16": 2, "u16be": 2},
+    **{"bcd": 1, "bcdx2": 2, "bcdx3": 3},
+}
+NOT_DECIMAL = -1  # the value of bytes that are no decimal digits
 _MBC2 = (0x05, 0x06)  # cartridge types with RAM inside the mapper, which the header's RAM size leaves out
 
 
@@ -76,11 +80,14 @@ class Layout:
         return self._addresses[candidates.places]
 
     def begin(self, image: Image, kind: str) -> Candidates:
-        """Return every place a value of ``kind`` can stand; none reaches from one region into the next."""
-        places = np.arange(len(image), dtype=np.int64)
-        if KINDS[kind] == 2:
-            places = places[:-1][np.diff(self._addresses) == 1]
-        return Candidates(kind, places, values_at(image, places, kind))
+        """Return every place a value of ``kind`` can stand; none reaches from one region into the next.
+
+        A place whose bytes are no decimal digits holds no bcd.
+        """
+        last = KINDS[kind] - 1
+        places = np.arange(len(image) - last, dtype=np.int64)
+        places = places[self._addresses[last:] - self._addresses[: len(places)] == last]
+        return _decimal_only(Candidates(kind, places, values_at(image, places, kind)))
 
     def narrow(self, candidates: Candidates, image: Image, test: str, number: int | None = None) -> Candidates:
         """Return the candidates that pass ``test``, one of ``TESTS``, with their values in ``image``.
@@ -89,7 +96,11 @@ class Layout:
         """
         now = values_at(image, candidates.places, candidates.kind)
         passed = _passed(candidates.values, now, test, number)
-        return Candidates(candidates.kind, candidates.places[passed], now[passed])
+        return _decimal_only(Candidates(candidates.kind, candidates.places[passed], now[passed]))
+
+    def look(self, candidates: Candidates, image: Image) -> Candidates:
+        """Return the same candidates with their values in ``image``: the next test compares with these."""
+        return Candidates(candidates.kind, candidates.places, values_at(image, candidates.places, candidates.kind))
 
 
 def _passed(before: Values, now: Values, test: str, number: int | None) -> npt.NDArray[np.bool_]:
@@ -106,11 +117,34 @@ def _passed(before: Values, now: Values, test: str, number: int | None) -> npt.N
 
 
 def values_at(image: Image, places: Places, kind: str) -> Values:
-    """Return the values of ``kind`` that start at ``places``."""
-    values = image[places].astype(np.int64)
-    if KINDS[kind] == 2:
-        values += image[places + 1].astype(np.int64) << 8
+    """Return the values of ``kind`` that start at ``places``; bytes that are no digits of a bcd give NOT_DECIMAL."""
+    parts = [image[places + at].astype(np.int64) for at in range(KINDS[kind])]
+    if kind.startswith("bcd"):
+        return _bcd_values(parts)
+    values: Values = sum((part << 8 * at for at, part in enumerate(_low_first(parts, kind))), np.zeros_like(places))
+    if kind.startswith("i"):
+        values[values >= 1 << (8 * len(parts) - 1)] -= 1 << 8 * len(parts)
     return values
+
+
+def _low_first(parts: list[Values], kind: str) -> list[Values]:
+    return parts[::-1] if kind.endswith("be") else parts
+
+
+def _bcd_values(parts: list[Values]) -> Values:
+    values, decimal = np.zeros_like(parts[0]), np.ones(len(parts[0]), np.bool_)
+    for part in parts:
+        high, low = part >> 4, part & 15
+        values = values * 100 + high * 10 + low
+        decimal &= (high < 10) & (low < 10)
+    return np.where(decimal, values, NOT_DECIMAL)
+
+
+def _decimal_only(candidates: Candidates) -> Candidates:
+    if not candidates.kind.startswith("bcd"):
+        return candidates
+    decimal = candidates.values != NOT_DECIMAL
+    return Candidates(candidates.kind, candidates.places[decimal], candidates.values[decimal])
 
 
 def ram_regions(rom: Rom) -> tuple[Region, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -83,13 +85,14 @@ def test_numbers_where_none_belongs_and_none_where_one_does(layout: Layout) -> N
 @given(
     images=st.lists(st.binary(min_size=64, max_size=64), min_size=2, max_size=6),
     tests=st.lists(st.sampled_from([name for name in TESTS if name != "equals"]), min_size=5, max_size=5),
-    kind=st.sampled_from(["u8", "u16"]),
+    kind=st.sampled_from(["u8", "i8", "u16", "i16", "u16be"]),
 )
 def test_the_arrays_say_what_a_plain_loop_says(images: list[bytes], tests: list[str], kind: str) -> None:
-    layout, size = Layout([Region("work RAM", 0xC000, 0xC040)]), 1 if kind == "u8" else 2
+    layout, size = Layout([Region("work RAM", 0xC000, 0xC040)]), 1 if kind.endswith("8") else 2
 
     def value(image: bytes, at: int) -> int:
-        return int.from_bytes(image[at : at + size], "little")
+        order: Literal["big", "little"] = "big" if kind == "u16be" else "little"
+        return int.from_bytes(image[at : at + size], order, signed=kind[0] == "i")
 
     holds = {
         "changed": lambda a, b: a != b,
@@ -110,6 +113,37 @@ def test_the_arrays_say_what_a_plain_loop_says(images: list[bytes], tests: list[
         found = layout.narrow(found, array, test)
     assert (layout.addresses(found) - 0xC000).tolist() == wanted
     assert found.values.tolist() == [value(images[-1], at) for at in wanted]
+
+
+def test_a_signed_value_passes_zero(layout: Layout) -> None:
+    before, after = Ram(bytes([255, 1, 0, 0])), Ram(bytes([1, 255, 0, 0]))
+    assert search(layout, "i8", before, (after, "increased", 2)) == [0xC000]
+    assert search(layout, "i8", before, (after, "equals", -1)) == [0xC001]
+    assert search(layout, "i16", Ram(bytes([0, 0, 0, 0])), (Ram(bytes([0, 0xFE, 0xFF, 0])), "equals", -2)) == [0xC001]
+
+
+def test_decimal_digits_are_searched_as_the_number_they_show(layout: Layout) -> None:
+    before, after = Ram(bytes([0x12, 0x99, 0x1A, 0])), Ram(bytes([0x13, 0x00, 0x1B, 0]))
+    assert search(layout, "bcd", before) == [0xC000, 0xC001, 0xC003, 0xFF80, 0xFF81]  # 1A is no number
+    assert search(layout, "bcdx2", before) == [0xC000, 0xFF80]
+    assert search(layout, "bcdx2", before, (after, "increased", 1)) == [0xC000]  # 1299, then 1300
+    assert search(
+        layout, "bcdx3", Ram(bytes([0, 1, 0x23, 0x45])), (Ram(bytes([0, 1, 0x23, 0x46])), "equals", 12346)
+    ) == [0xC001]
+
+
+def test_what_stops_being_decimal_is_dropped(layout: Layout) -> None:
+    assert search(layout, "bcd", Ram(bytes([9, 9, 0, 0])), (Ram(bytes([0x10, 0x0A, 0, 0])), "changed", None)) == [
+        0xC000
+    ]
+
+
+def test_looking_again_keeps_all_and_compares_from_there(layout: Layout) -> None:
+    found = layout.begin(layout.image(Ram(bytes([5, 5, 5, 5]))), "u8")
+    found = layout.look(found, layout.image(Ram(bytes([9, 1, 5, 5]))))
+    assert len(found) == 6
+    left = layout.narrow(found, layout.image(Ram(bytes([9, 2, 5, 4]))), "increased")
+    assert layout.addresses(left).tolist() == [0xC001]
 
 
 def test_an_image_is_a_copy(layout: Layout) -> None:
