@@ -10,6 +10,7 @@ import torch
 from gymnasium import spaces
 
 from parcade.config_file import read_config
+from parcade.console.rom import read_rom
 from parcade.cores import usable_cores
 from parcade.env.foreign import check_config_modules
 from parcade.env.make import make_game
@@ -18,6 +19,7 @@ from parcade.env.sharing import workers_for
 from parcade.env.slot import leaf_choices, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
+from parcade.game.titles import title_of_rom
 from parcade.learn.encoders import LeafShape
 from parcade.learn.loss import PpoSettings
 from parcade.learn.normalise import ReturnScaler
@@ -29,8 +31,17 @@ from parcade.pool.serial_pool import SerialPool
 from parcade.settings import TrainSettings, make_settings
 
 
+def with_title(given: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with the title that the ROM belongs to, where a ROM was given and no game named."""
+    rom = given.get("rom")
+    if not isinstance(rom, str) or given.get("game") is not None or given.get("env_id") is not None:
+        return given
+    return {**given, "game": title_of_rom(read_rom(rom))}
+
+
 def settings_for(given: dict[str, Any]) -> TrainSettings:
     """Return settings with the title's own recommendations under what the user gave."""
+    given = with_title(given)
     settings = make_settings(given)
     if settings.game is None:
         return settings

@@ -33,7 +33,9 @@ class TrainSettings(BaseModel):
     racing: Literal["fast", "official"] | None = _setting(
         None, "what", "CarRacing-v3: trained on our quick drawing of it or on Gymnasium's own [fast]"
     )
-    rom: str | None = _setting(None, "what", "the ROM file, for titles that need your own cartridge")
+    rom: str | None = _setting(
+        None, "what", "the ROM file, for titles that need your own cartridge; alone it picks the title by its hash"
+    )
     state: str | None = _setting(
         None, "what", "a save state to start episodes from, or a folder of them, dealt out to the games in turn"
     )

@@ -8,11 +8,14 @@ import pytest
 
 from parcade.cli.main import main
 
+TOKEN = str(Path(__file__).parents[1] / "roms" / "token.gb")
 CASES = {
     "unknown verb": (["trian"], "trian"),
     "unknown flag": (["train", "--n-env", "3"], "did you mean '--n-envs'"),
     "unknown game": (["train", "--game", "lantren"], "did you mean 'lantern'"),
     "missing rom": (["train", "--game", "pokemon-red", "--rom", "nowhere.gb"], "no ROM at nowhere.gb"),
+    "unknown rom": (["train", "--rom", TOKEN], "token.gb .*no title that Parcade knows.*parcade inspect.*add-a-game"),
+    "unknown rom, eval": (["eval", "--random", "--rom", TOKEN], "no title that Parcade knows"),
     "no rom given": (["train", "--game", "links-awakening"], "needs your own ROM"),
     "no games": (["train", "--n-envs", "0"], "n_envs is 0"),
     "not a number": (["train", "--timesteps", "many"], "'many' is not a whole number"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import parcade.roms
 from parcade.assembly import settings_for
 from parcade.cli.config import schema
 from parcade.cli.main import main
@@ -184,3 +185,11 @@ def test_the_schema_knows_every_key(capsys):
 def test_a_file_may_name_its_schema():
     Path("mine.json").write_text('{"$schema": "parcade.schema.json", "env_id": "CartPole-v1", "seed": 5}')
     assert make_settings(read_config("mine.json")).seed == 5
+
+
+def test_a_rom_alone_picks_its_title(capsys):
+    rom = str(Path(parcade.roms.__file__).with_name("meadow.gba"))
+    assert main(["config", "--json", "--rom", rom]) == 0
+    settings = json.loads(capsys.readouterr().out)
+    assert (settings["game"], settings["rom"]) == ("meadow", rom)
+    assert settings["n_envs"] == 32  # what suits the title comes along

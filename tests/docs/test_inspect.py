@@ -259,7 +259,8 @@ def test_signed_and_decimal_values_are_found(token: Session) -> None:
     token.answer("poke C300 1299 bcdx2")
     token.answer("new bcdx2")
     token.answer("poke C300 1300 bcdx2")
-    assert token.answer("increased 1") == "1 candidate: C300"
+    assert token.answer("increased 1") == "2 candidates: C2FF, C300"  # 0012 99 became 0013 00
+    token.answer("equals 1300")
     assert token.answer("list") == "C300  bcdx2  1300  (was 1300)"
     token.answer("poke C300 258 u16be")
     assert token.answer("watch C300 x u16be") == "x=258"

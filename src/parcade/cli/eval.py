@@ -81,14 +81,14 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> Any:
-    from parcade.assembly import env_spec
+    from parcade.assembly import env_spec, with_title
     from parcade.evaluation import evaluate, load_policy
     from parcade.settings import make_settings
     from parcade.surroundings import stop_on_signal
 
     given = given_settings(arguments)
     given.pop("model", None), given.pop("seed", None), given.pop("video", None)
-    spec = env_spec(make_settings(given)) if arguments.random else load_policy(arguments.model)[1].spec
+    spec = env_spec(make_settings(with_title(given))) if arguments.random else load_policy(arguments.model)[1].spec
     other = given.get("env_id" if spec.game else "game")
     if other is not None:
         raise UsageError(f"{arguments.model} was trained in {spec.label}; it cannot play {other}")

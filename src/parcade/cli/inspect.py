@@ -75,7 +75,7 @@ def _open(given: dict[str, Any], live: bool) -> Session:
     def restart(seed: int) -> None:
         console.load(start)
         if game is not None:
-            game.start(console, seed)
+            (game.start_from_state if states else game.start)(console, seed)
 
     if game is not None:
         moves = [button_mask(console.buttons, *action.buttons) for action in game.actions]

@@ -51,6 +51,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         self._masks = [button_mask(console.buttons, *action.buttons) for action in game.actions]
         self._taps = [action.tap and self.frame_skip > RELEASE_FRAMES for action in game.actions]
         self._save_states = tuple(save_states)
+        self._start = game.start_from_state if save_states else game.start
         if not self._save_states and not game.restarts_itself:
             self._save_states = (console.save(),)  # power-on: every episode starts from the same machine
         self._sees_pixels = observation != "features"
@@ -75,7 +76,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         if self._save_states:
             self.console.load(self._save_states[seed % len(self._save_states)])
             self.console.advance(0, 1, self._draw)  # mGBA's states hold no picture: it is black until one is drawn
-        self.game.start(self.console, seed)
+        self._start(self.console, seed)
         self._state = self.game.read(self.console)
         self._progress = self.game.begin(self._state)
         self._steps = 0

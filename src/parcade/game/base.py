@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcade.console.base import Console, Memory
+from parcade.game.boot import idle
 
 State = TypeVar("State")
 Progress = TypeVar("Progress")
@@ -63,6 +64,17 @@ class Game(ABC, Generic[State, Progress]):
         The env has loaded a save state, or the console as it was at power-on (unless ``restarts_itself``). What
         follows may depend on ``seed`` only, never on what the console did before. The default presses nothing.
         """
+
+    def start_from_state(self, console: Console, seed: int) -> None:
+        """Begin the episode ``seed`` on a save state that the user gave and the env has loaded.
+
+        The default is ``start``; where that begins a new game, wait a moment told by ``seed``, so that the state counts
+        and episodes differ.
+        """
+        if self.restarts_itself:
+            idle(console, seed)
+        else:
+            self.start(console, seed)
 
     @abstractmethod
     def read(self, memory: Memory) -> State:

@@ -47,6 +47,7 @@ class Examiner:
 
     def __init__(self, console: Console, game: Game[Any, Any], save_states: list[bytes], steps: int) -> None:
         self.console, self.game, self.steps = console, game, steps
+        self._start = game.start_from_state if save_states else game.start
         self._save_states = save_states or ([] if game.restarts_itself else [console.save()])
 
     def start(self, seed: int) -> None:
@@ -54,7 +55,7 @@ class Examiner:
         if self._save_states:
             self.console.load(self._save_states[seed % len(self._save_states)])
             self.console.advance(0, 1, draw=False)
-        self.game.start(self.console, seed)
+        self._start(self.console, seed)
 
     def episode(self, seed: int) -> list[Moment]:
         """Return the episode ``seed`` under actions drawn from the same seed, until it is over."""

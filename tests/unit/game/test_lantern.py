@@ -7,6 +7,8 @@ import pytest
 
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom
+from parcade.env.make import make
+from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.game.lantern import Lantern
 from parcade.game.lantern.state import BLOCK, GAME_OVER, LanternState
@@ -162,3 +164,16 @@ def test_place_cell_and_words():
     words = GAME.describe(here)
     for part in ("Floor 1, room 3 of row 2", "2.5 of", "the key", "3 rooms seen, 2 foes killed, 7 coins", "playing"):
         assert part in words
+
+
+def test_a_state_that_is_given_is_where_episodes_start(tmp_path):
+    console = GameBoy(builtin_rom("lantern.gb"))
+    GAME.start(console, 5)
+    console.write(BLOCK + 18, (77).to_bytes(2, "little"))  # coins, which no new game has
+    (tmp_path / "rich.state").write_bytes(console.save())
+    console.close()
+    env = make(EnvSpec(game="lantern", state=str(tmp_path / "rich.state")))
+    for seed in (1, 2):
+        env.reset(seed=seed)
+        assert GAME.read(env.console).coins == 77
+    env.close()

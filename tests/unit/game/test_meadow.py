@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ import pytest
 from parcade.console.gba import GameBoyAdvance
 from parcade.console.rom import builtin_rom
 from parcade.env.console_env import ConsoleEnv
+from parcade.env.make import make
+from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.game.meadow.state import BLOCK, FLAGS, FOE, PARTY, MeadowState
@@ -385,3 +388,19 @@ def test_place_cell_and_words(player: Player) -> None:
     title = route._replace(mode=1)
     assert game.place(title) is game.cell(title) is None
     assert game.describe(title) == "At the title screen."
+
+
+def test_a_state_that_is_given_is_where_episodes_start(player: Player, tmp_path: Path) -> None:
+    player.go_to_route1()
+    (tmp_path / "route1.state").write_bytes(player.console.save())
+    there = player.state
+    env = make(EnvSpec(game="meadow", state=str(tmp_path / "route1.state"), game_options={"goal": "town"}))
+    assert isinstance(env, ConsoleEnv)
+    starts = []
+    for seed in (3, 4, 3):
+        env.reset(seed=seed)
+        state = env.game.read(env.console)
+        assert (state.map, state.x, state.y, state.party_size) == (there.map, there.x, there.y, there.party_size)
+        starts.append(state)
+    assert starts[0] == starts[2] != starts[1]  # the seed alone decides, and tells how long to wait
+    env.close()
