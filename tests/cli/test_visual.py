@@ -15,10 +15,12 @@ import numpy as np
 import pytest
 
 from parcade.cli.main import main
+from parcade.env.picture_file import PictureReader
 
 PARCADE = [sys.executable, "-m", "parcade.cli.main"]
 SMALL = ["--n-envs", "4", "--n-steps", "32", "--max-steps", "60", "--final-eval-episodes", "0", "--no-video", "--json"]
 DEADLINE_S = 200
+OUR_PATH = os.environ.get("PYTHONPATH", "")
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ class Screen:
             "PATH": os.environ["PATH"],
             "SDL_VIDEODRIVER": "x11",
             "HOME": str(home),
-            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "PYTHONPATH": OUR_PATH,
         }
         self._file, self._home = framebuffer, home
 
@@ -173,9 +175,38 @@ def test_eval_shows_the_game_itself_and_scales_it(screen):
         lit = np.argwhere(screen.picture().max(axis=2) > 0)
         (top, left), (bottom, right) = lit.min(axis=0), lit.max(axis=0) + 1
         height, width = bottom - top, right - left
-        assert height == 2 * 144 + 16 + 2 * 4  # the picture twice as large, a caption, a border
+        assert height == 2 * 144 + 16 + 2 * 4 + 16  # the picture twice as large, a caption, a border, the keys
         assert width > 2 * 160 + 2 * 4  # and what the policy sees beside it
         os.killpg(process.pid, signal.SIGINT)
+        process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 130
+
+
+def steps_shown(process):
+    """Return the step of the game that is shown, from the file the window reads."""
+    (file,) = Path("/dev/shm").glob(f"parcade-window-{process.pid}-*/game-00000.picture")
+    shown = PictureReader(file).read()
+    return shown.step if shown else -1
+
+
+def test_eval_keeps_the_games_pace_and_can_be_stopped_and_stepped(screen):
+    words = ["eval", "--random", "--game", "lantern", "--episodes", "1000", "--visual"]
+    with ended(screen.start(*words)) as process:
+        wait_until(lambda: shows_games(screen), process)
+        started, first = time.monotonic(), steps_shown(process)
+        time.sleep(2)
+        steps, seconds = steps_shown(process) - first, time.monotonic() - started
+        assert 0 < steps <= 10 * seconds + 1  # six frames a step, sixty a second
+        screen.key("space")
+        time.sleep(0.5)
+        stopped = steps_shown(process)
+        time.sleep(0.5)
+        assert steps_shown(process) == stopped
+        screen.key("n")
+        wait_until(lambda: steps_shown(process) == stopped + 1, process)
+        time.sleep(0.3)
+        assert steps_shown(process) == stopped + 1
+        os.killpg(process.pid, signal.SIGINT)  # the paused episode is played to its end, and quickly
         process.communicate(timeout=DEADLINE_S)
         assert process.returncode == 130
 
@@ -187,7 +218,7 @@ def test_eval_shows_the_game_itself_and_scales_it(screen):
 @pytest.mark.parametrize("command", [["train", "--visual", *SMALL], ["play", "--game", "lantern"]])
 def test_without_a_display_it_says_so_before_anything_starts(tmp_path, command, display, why):
     pytest.importorskip("pygame", reason="the window needs the extra `view`")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **display}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": OUR_PATH, **display}
     answer = subprocess.run([*PARCADE, *command], cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert answer.returncode == 2
     (line,) = [line for line in answer.stderr.splitlines() if line.startswith("parcade: ")]
@@ -199,7 +230,7 @@ def test_without_a_display_it_says_so_before_anything_starts(tmp_path, command, 
 
 def test_a_missing_pygame_is_named_with_its_extra(tmp_path):
     (tmp_path / "pygame.py").write_text("raise ImportError('No module named pygame')\n")
-    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": str(tmp_path)}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPATH": f"{tmp_path}{os.pathsep}{OUR_PATH}"}
     command = [*PARCADE, "eval", "--random", "--visual", "--episodes", "1"]
     answer = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True)
     assert answer.returncode == 2
@@ -237,4 +268,17 @@ def test_what_killed_runs_left_is_swept_away():
 def test_flags_that_make_no_sense(flags, text, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert main(["train", *flags]) == 2
+    assert text in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("flags", "text"),
+    [
+        (["--speed", "2"], "--speed says how fast a window shows the game; add --visual"),
+        (["--visual", "--speed", "-1"], "'-1' is no speed, wanted 0 to 64"),
+        (["--visual", "--speed", "quick"], "'quick' is no speed"),
+    ],
+)
+def test_speeds_that_make_no_sense(flags, text, capsys):
+    assert main(["eval", "--random", *flags]) == 2
     assert text in capsys.readouterr().err

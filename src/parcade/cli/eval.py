@@ -2,7 +2,7 @@
 
 parcade eval --model results/lantern/<run>/models/best_model.zip --episodes 100
 parcade eval --model best_model.zip --video          also writes an mp4 of the first three episodes
-parcade eval --model best_model.zip --visual         in a window
+parcade eval --model best_model.zip --visual         in a window, at the game's own speed (--speed 4: four times)
 parcade eval --random --game lantern --episodes 100  what chance alone reaches
 
 A model of CarRacing is played on Gymnasium's own env; --fast takes our quick drawing of it. With --json every episode
@@ -23,6 +23,7 @@ from typing import Any
 from parcade.cli.flags import (
     UsageError,
     add_setting_flags,
+    add_speed_flag,
     add_window_flags,
     given_settings,
     opened_window,
@@ -51,6 +52,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--list", action="store_true", dest="list_episodes", help="with --json: every episode as well")
     add_window_flags(parser)
+    add_speed_flag(parser)
     add_setting_flags(parser, ENV_SETTINGS)
 
 
@@ -73,6 +75,8 @@ def _check(arguments: argparse.Namespace) -> None:
         raise UsageError("eval needs --model FILE or --random")
     if arguments.model is not None and arguments.random:
         raise UsageError("eval takes --model FILE or --random, not both")
+    if arguments.speed is not None and not arguments.visual:
+        raise UsageError("--speed says how fast a window shows the game; add --visual to open one")
     if arguments.seed < 0:
         raise UsageError(f"--seed is {arguments.seed}, wanted 0 or more")
     for file in (arguments.video, arguments.episodes_file):
@@ -82,6 +86,7 @@ def _check(arguments: argparse.Namespace) -> None:
 
 def _evaluate(arguments: argparse.Namespace) -> Any:
     from parcade.assembly import env_spec, with_title
+    from parcade.env.picture_file import CLOSED
     from parcade.evaluation import evaluate, load_policy
     from parcade.settings import make_settings
     from parcade.surroundings import stop_on_signal
@@ -95,13 +100,18 @@ def _evaluate(arguments: argparse.Namespace) -> Any:
     racing = given.pop("racing", None)
     if racing and "CarRacing" not in (given.get("env_id") or spec.env_id or ""):
         raise UsageError(f"--{racing} is for CarRacing, not for {given.get('env_id') or spec.label}")
+    folders: list[str] = []  # of the window, if there is one
     asked: list[bool] = []  # a flag, as an emulator may swallow the exception that Ctrl-C raises
 
     def request_stop() -> bool:
         asked.append(True)
+        for folder in folders:  # the rest of the episode need not keep the pace
+            Path(folder, CLOSED).touch()
         return len(asked) == 1
 
-    with opened_window(arguments, spec.label) as watch, stop_on_signal(request_stop):
+    speed = 1.0 if arguments.speed is None else arguments.speed
+    with opened_window(arguments, spec.label, speed) as watch, stop_on_signal(request_stop):
+        folders += [watch.folder] if watch else []
         return evaluate(
             arguments.model,
             random=arguments.random,

@@ -24,6 +24,7 @@ GROUPS = {
     "run": "what is kept",
 }
 _EXTRA_NAMES = {"imports": ("--import",), "total_timesteps": ("--timesteps",)}
+LARGEST_SPEED = 64
 _SHORT_FORMS = {"racing": {"--fast": "fast", "--official": "official"}}
 
 
@@ -86,9 +87,28 @@ def add_window_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--visual-scale", type=whole_number, metavar="N", help="how much to enlarge [what fits]")
 
 
+def add_speed_flag(parser: argparse.ArgumentParser) -> None:
+    """Add how fast a window shows a game."""
+    text = "times the game's own speed; 0: as fast as it goes [1]"
+    parser.add_argument("--speed", type=_speed, metavar="X", help=text)
+
+
+def _speed(text: str) -> float:
+    try:
+        speed = float(text)
+    except ValueError:
+        speed = -1.0
+    if not 0 <= speed <= LARGEST_SPEED:
+        raise argparse.ArgumentTypeError(f"{text!r} is no speed, wanted 0 to {LARGEST_SPEED}")
+    return speed
+
+
 @contextmanager
-def opened_window(arguments: argparse.Namespace, title: str) -> Iterator[Watch | None]:
-    """Open the window that was asked for and give what the envs need to know of it; None if none was."""
+def opened_window(arguments: argparse.Namespace, title: str, speed: float | None = None) -> Iterator[Watch | None]:
+    """Open the window that was asked for and give what the envs need to know of it; None if none was.
+
+    With a ``speed`` its games wait for the window: they keep that pace and can be paused.
+    """
     details = {
         "--render-freq": arguments.render_freq,
         "--visual-scale": arguments.visual_scale,
@@ -106,8 +126,8 @@ def opened_window(arguments: argparse.Namespace, title: str) -> Iterator[Watch |
     from parcade.view.launch import window
 
     only = arguments.visual_only_preproc
-    with window(f"{title} - Parcade", scale=arguments.visual_scale, only_preproc=only) as folder:
-        yield Watch(folder, arguments.render_freq, raw=not only)
+    with window(f"{title} - Parcade", scale=arguments.visual_scale, only_preproc=only, speed=speed) as folder:
+        yield Watch(folder, arguments.render_freq, raw=not only, speed=speed)
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, Any]:

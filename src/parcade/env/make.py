@@ -33,9 +33,11 @@ def make(spec: EnvSpec) -> gym.Env[Any, Any]:
     """Return the env ``spec`` describes; every fault is one clear sentence."""
     if spec.watch is None:
         return _make(spec)
+    from parcade.env.pace import step_seconds
     from parcade.env.watched import WatchedEnv
 
-    return WatchedEnv(_make(spec.with_(render=spec.render or spec.watch.raw)), spec.watch, spec.slot or 0)
+    env = _make(spec.with_(render=spec.render or spec.watch.raw))
+    return WatchedEnv(env, spec.watch, spec.slot or 0, step_seconds(env, spec.frame_skip))
 
 
 def _make(spec: EnvSpec) -> gym.Env[Any, Any]:

@@ -30,6 +30,7 @@ class Shown:
     why_not: str  # why there is none
     seen: dict[str, Array]  # leaf name -> what the policy sees
     channels: int  # of one frame of a stack of pictures
+    action: str = ""  # of the last step, in words
 
 
 class PictureWriter:
@@ -37,7 +38,7 @@ class PictureWriter:
 
     def __init__(self, folder: str, label: str, slot: int) -> None:
         self._fd = os.open(Path(folder, f"{label}-{slot:05d}{SUFFIX}"), os.O_RDWR | os.O_CREAT, 0o600)
-        self._label = f"{label} {slot + 1}"
+        self._label = f"{label} {slot}"  # as in the logs
         written = os.pread(self._fd, _START.size, 0)
         count = _START.unpack(written)[0] if len(written) == _START.size else 0
         self._count = count + count % 2  # odd: the one before died while it wrote
@@ -53,6 +54,7 @@ class PictureWriter:
             "total_reward": shown.total_reward,
             "why_not": shown.why_not,
             "channels": shown.channels,
+            "action": shown.action,
             "parts": [(name, array.shape, array.dtype.str) for name, array in parts],
         }
         text = json.dumps(head).encode()
@@ -111,4 +113,5 @@ def _unpacked(head: dict[str, Any], body: bytes, offset: int) -> Shown:
         head["why_not"],
         seen,
         head["channels"],
+        head["action"],
     )

@@ -20,6 +20,7 @@ class Watch:
     every: int | None = None  # steps between pictures; None: as often as drawing takes no more than a tenth of the time
     label: str = "game"
     raw: bool = True  # the env's own picture as well as what the policy sees
+    speed: float | None = None  # steps wait for the game's own pace times this, and for the window's pause; None: never
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,8 @@ import gymnasium as gym
 import numpy as np
 import numpy.typing as npt
 
+from parcade.env.console_env import ConsoleEnv
+from parcade.env.pace import Pacer
 from parcade.env.picture_file import CLOSED, PictureWriter, Shown
 from parcade.env.slot import Rows, as_slot_env
 from parcade.env.spec import Watch
@@ -25,7 +27,7 @@ log = logging.getLogger("parcade.env")
 class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
     """The env itself, to the last number; beside it, pictures are written to a file of ``watch.folder``."""
 
-    def __init__(self, env: gym.Env[Any, Any], watch: Watch, slot: int = 0) -> None:
+    def __init__(self, env: gym.Env[Any, Any], watch: Watch, slot: int = 0, step_s: float = 0.1) -> None:
         super().__init__(env)
         self._inner, self._watch = as_slot_env(env), watch
         self.metric_names = self._inner.metric_names
@@ -33,17 +35,23 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self._writer: PictureWriter | None = PictureWriter(watch.folder, watch.label, slot)
         self._why_not = "" if watch.raw else "not asked for"
         self._next_s, self._since, self._step, self._total = 0.0, 0, 0, 0.0
+        self._action: Any = None  # of the last step
+        self._waited = False  # for the last step: there is time to show it
+        self._pacer = None if watch.speed is None else Pacer(watch.folder, watch.speed, step_s)
 
     def begin(self, seed: int, rows: Rows) -> None:
         """Start the episode of ``seed``."""
         self._inner.begin(seed, rows)
-        self._step, self._total = 0, 0.0
+        self._step, self._total, self._action = 0, 0.0, None
         self._look(rows)
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
-        """Take one step."""
+        """Take one step, at the pace that was asked for."""
+        if self._pacer is not None and self._writer is not None:
+            self._waited = self._pacer.wait()
         reward, terminated, truncated = self._inner.advance(action, rows)
         self._step += 1
+        self._action = action
         self._total += reward
         self._look(rows)
         return reward, terminated, truncated
@@ -67,7 +75,9 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
         raw = self._raw()
         channels = getattr(self.env, "picture_channels", 1)
         try:
-            self._writer.write(Shown("", self._step, self._total, raw, self._why_not, dict(rows), channels))
+            self._writer.write(
+                Shown("", self._step, self._total, raw, self._why_not, dict(rows), channels, self._words())
+            )
         except OSError as error:
             log.warning("no more pictures for the window: %s", error.strerror)
             self._stop()
@@ -76,7 +86,7 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def _is_due(self) -> bool:
         if self._watch.every is None:
-            return time.perf_counter() >= self._next_s
+            return self._waited or time.perf_counter() >= self._next_s
         self._since += 1
         if self._since % self._watch.every:
             return self._since == 1  # the first picture at once
@@ -96,7 +106,21 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
             return None
         return picture
 
+    def _words(self) -> str:
+        """Return what the env was told to do in its last step."""
+        return "" if self._action is None else action_words(self.env, self._action)
+
     def _stop(self) -> None:
         if self._writer is not None:
             self._writer.close()
             self._writer = None
+
+
+def action_words(env: gym.Env[Any, Any], action: Any) -> str:
+    """Return an action for people: a title's by its name and buttons, others as numbers."""
+    plain = env.unwrapped
+    if isinstance(plain, ConsoleEnv):
+        chosen = plain.game.actions[int(action)]
+        buttons = "+".join(chosen.buttons)
+        return chosen.name if buttons in ("", chosen.name) else f"{chosen.name} ({buttons})"
+    return " ".join(f"{number:.2f}".removesuffix(".00") for number in np.ravel(np.asarray(action)).tolist())

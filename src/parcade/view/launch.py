@@ -21,13 +21,16 @@ _END_DEADLINE_S = 10.0
 
 
 @contextmanager
-def window(title: str, *, scale: int | None = None, only_preproc: bool = False) -> Iterator[str]:
+def window(
+    title: str, *, scale: int | None = None, only_preproc: bool = False, speed: float | None = None
+) -> Iterator[str]:
     """Give the folder in which the window looks for pictures; it is open by then, or one sentence says why not."""
     sweep_stale()
     folder = tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-", dir=_place())
     command = [sys.executable, "-m", "parcade.view.window", folder, "--title", title]
     command += ["--scale", str(scale)] if scale else []
     command += ["--only-preproc"] if only_preproc else []
+    command += ["--speed", str(speed)] if speed is not None else []
     try:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         assert process.stdin is not None

@@ -14,6 +14,8 @@ from parcade.env.picture_file import SUFFIX, PictureReader, Shown
 Picture = npt.NDArray[np.uint8]  # (height, width, 3)
 
 _BACK, _ZERO, _PLUS, _MINUS = (24, 26, 30), (70, 74, 80), (120, 190, 255), (255, 160, 90)
+_BORDER = (90, 60, 110)  # between frames of a stack, and between what belongs apart
+BORDER = 2
 _BAR_HEIGHT = 96
 
 
@@ -42,7 +44,7 @@ def policys_view(shown: Shown) -> Picture:
     """Return all the policy sees as one picture: pictures as they are, numbers as bars, side by side."""
     parts = [_part(array, shown.channels) for array in shown.seen.values()]
     height = max(part.shape[0] for part in parts)
-    return np.concatenate([_padded(part, height) for part in parts], axis=1)
+    return _joined([_padded(part, height) for part in parts], axis=1)
 
 
 def _part(array: npt.NDArray[Any], channels: int) -> Picture:
@@ -52,13 +54,20 @@ def _part(array: npt.NDArray[Any], channels: int) -> Picture:
 
 
 def frames_side_by_side(stack: Picture, channels: int) -> Picture:
-    """Return a stack (frames * channels, height, width) as one picture, the oldest frame first, row by row."""
+    """Return a stack (frames * channels, height, width) as one picture: row by row, lines between, the oldest first."""
     frames = [_coloured(stack[first : first + channels]) for first in range(0, len(stack), channels)]
     columns = math.ceil(math.sqrt(len(frames)))
     black = np.zeros_like(frames[0])
     rows = [frames[first : first + columns] for first in range(0, len(frames), columns)]
-    filled = [np.concatenate(row + [black] * (columns - len(row)), axis=1) for row in rows]
-    return np.concatenate(filled, axis=0)
+    return _joined([_joined(row + [black] * (columns - len(row)), axis=1) for row in rows], axis=0)
+
+
+def _joined(pictures: list[Picture], axis: int) -> Picture:
+    """Return the pictures side by side (axis 1) or one below the other (axis 0), with a line between them."""
+    height, width, _ = pictures[0].shape
+    line = np.full((height, BORDER, 3) if axis else (BORDER, width, 3), _BORDER, np.uint8)
+    parts = [part for picture in pictures for part in (line, picture)]
+    return np.concatenate(parts[1:], axis=axis)
 
 
 def _coloured(planes: Picture) -> Picture:

@@ -122,13 +122,13 @@ def test_the_file_of_a_slot_is_gone_on_with(tmp_path):
     writer = PictureWriter(str(tmp_path), "game", 2)
     writer.write(nothing())
     reader = reader_of(tmp_path, "game-00002.picture")
-    assert reader.read().label == "game 3"
+    assert reader.read().label == "game 2"
     path = tmp_path / "game-00002.picture"
     path.write_bytes(struct.pack("<Q", 3) + path.read_bytes()[8:])  # it died in the midst of its second picture
     successor = PictureWriter(str(tmp_path), "game", 2)
     assert reader.read() is None
     successor.write(nothing())
-    assert reader.read().label == "game 3"
+    assert reader.read().label == "game 2"
     assert [entry.name for entry in tmp_path.iterdir()] == ["game-00002.picture"]
     for writing in (writer, successor):
         writing.close()
