@@ -1,5 +1,7 @@
 """A person can play: a real window under Xvfb, driven by a real keyboard through xdotool."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -8,7 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from parcade.env.make import make, save_state_files
+from parcade.env.spec import EnvSpec
+
 NEEDED = ("Xvfb", "xdotool")
+OUR_PATH = os.environ.get("PYTHONPATH", "")
+TOKEN = Path(__file__).parents[1] / "roms" / "token.gb"
+DEADLINE_S = 30
 
 
 @pytest.fixture
@@ -40,6 +48,7 @@ def test_the_window_opens_and_the_keyboard_plays(display, tmp_path):
     shot = tmp_path / "shot.png"
     command = [sys.executable, "-m", "parcade.cli.main", "play", "--game", "lantern", "--screenshot", str(shot)]
     environment = {"DISPLAY": display, "PATH": "/usr/bin:/bin", "SDL_VIDEODRIVER": "x11", "HOME": str(tmp_path)}
+    environment["PYTHONPATH"] = OUR_PATH
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
     try:
         assert "Escape leaves" in process.stderr.readline()
@@ -60,10 +69,89 @@ def test_the_window_opens_and_the_keyboard_plays(display, tmp_path):
     assert picture[:64].mean() < picture[64:].mean()  # the dark HUD above the lit room: a dungeon, not the title
 
 
+def wait_until(fact):
+    deadline = time.monotonic() + DEADLINE_S
+    while not fact():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def played(display, tmp_path):
+    """Start `parcade play` in tmp_path, and give what presses keys and what waits for its end."""
+    environment = {"DISPLAY": display, "PATH": "/usr/bin:/bin", "SDL_VIDEODRIVER": "x11", "HOME": str(tmp_path)}
+    environment["PYTHONPATH"] = OUR_PATH
+    running = []
+
+    def start(*words):
+        command = [sys.executable, "-m", "parcade.cli.main", "play", "--json", *words]
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        process = subprocess.Popen(command, cwd=tmp_path, env=environment, **pipes)
+        running.append(process)
+        said = []
+        while "Escape leaves" not in (said or [""])[-1]:
+            said.append(process.stderr.readline())
+            assert said[-1], said
+        xdotool(display, "mousemove", "300", "300")
+        return process, said
+
+    yield start
+    for process in running:
+        process.kill()
+        process.communicate()
+
+
+def test_a_start_state_is_saved_with_its_picture_and_trains(display, played, tmp_path):
+    import cv2
+
+    process, _ = played("--game", "lantern", "--visual", "--screenshot", "shot.png")
+    xdotool(display, "key", "r")
+    xdotool(display, "keydown", "Right")
+    time.sleep(0.5)
+    xdotool(display, "keyup", "Right")
+    folder = tmp_path / "states" / "lantern"
+    xdotool(display, "key", "F5")
+    wait_until((folder / "001.png").exists)
+    xdotool(display, "key", "F5")
+    wait_until((folder / "002.png").exists)
+    xdotool(display, "key", "F9")
+    xdotool(display, "key", "Escape")
+    out, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0, errors
+    saved = json.loads(out.splitlines()[-1])["states"]
+    assert saved == ["states/lantern/001.state", "states/lantern/002.state"]
+    assert "train from it with --state states/lantern/001.state" in errors
+    assert cv2.imread(str(folder / "001.png")).shape == (144, 160, 3)
+    assert [file.name for file in save_state_files(str(folder))] == ["001.state", "002.state"]
+    env = make(EnvSpec(game="lantern", state=str(folder)))
+    env.reset(seed=0)
+    assert env.game.read(env.console).x > 72  # where the hero was walked to
+    env.close()
+    assert cv2.imread(str(tmp_path / "shot.png")).shape == (
+        2 * 144,
+        2 * 160 + 380,
+        3,
+    )  # facts beside the picture, which leaves them room on this screen of 800
+
+
+def test_an_unknown_rom_is_played_and_the_next_step_is_told(display, played, tmp_path):
+    process, said = played("--rom", str(TOKEN), "--speed", "4")
+    assert "no title that Parcade knows" in said[0]
+    assert "parcade inspect" in said[0]
+    time.sleep(1)
+    xdotool(display, "key", "F5")
+    wait_until((tmp_path / "states" / "token" / "001.png").exists)
+    xdotool(display, "key", "p")
+    xdotool(display, "key", "Escape")
+    out, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0, errors
+    assert json.loads(out.splitlines()[-1])["frames"] > 90  # four times as fast as sixty a second, less the start
+
+
 def test_without_a_display_it_says_so(tmp_path):
     pytest.importorskip("pygame", reason="the window needs the extra `view`")
     command = [sys.executable, "-m", "parcade.cli.main", "play", "--game", "lantern"]
-    environment = {"PATH": "/usr/bin:/bin", "SDL_VIDEODRIVER": "x11", "HOME": str(tmp_path)}
+    environment = {"PATH": "/usr/bin:/bin", "SDL_VIDEODRIVER": "x11", "HOME": str(tmp_path), "PYTHONPATH": OUR_PATH}
     answer = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 2
     assert "no window can be opened" in answer.stderr

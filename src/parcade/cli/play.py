@@ -1,10 +1,13 @@
-"""Play a game yourself, in a window.
+"""Play a game yourself, in a window, and make start states for training.
 
   parcade play --game lantern
-  parcade play --game pokemon-red --rom red.gb
+  parcade play --rom red.gb                    the title is found by the ROM's hash; an unknown ROM is played as it is
+  parcade play --game meadow --visual          with the decoded fields and the rewards beside the picture
+  parcade play --rom red.gb --state states/pokemon-red/001.state
 
-Arrows move, X or Space is A, Z is B, Enter is START, Backspace is SELECT, A and S are L and R, R restarts, Escape
-leaves.
+Arrows move, X or Space is A, Z is B, Enter is START, Backspace is SELECT, A and S are L and R. F5 saves a start state
+with its picture, F9 loads the last one; Tab shows fields and rewards; P pauses, N plays one frame, + and - change the
+speed; R begins an episode, Escape leaves.
 """
 
 from __future__ import annotations
@@ -14,10 +17,16 @@ import json
 import os
 import sys
 import time
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from parcade.cli.flags import add_setting_flags, given_settings, whole_number
-from parcade.errors import MissingExtraError, UserError
+from parcade.cli.flags import add_setting_flags, add_speed_flag, given_settings, whole_number
+from parcade.errors import MissingExtraError, ParcadeError, RomError, UserError
+
+if TYPE_CHECKING:
+    from parcade.cli.play_session import PlaySession
+    from parcade.env.pace import Wish
+    from parcade.view.play_window import PlayWindow
 
 KEYS = {
     "right": ("right",),
@@ -31,14 +40,24 @@ KEYS = {
     "l": ("a",),
     "r": ("s",),
 }
+HELP = (
+    "arrows move, X is A, Z is B, Enter is START; F5 saves a start state, F9 loads it, Tab shows fields and rewards, "
+)
+HELP += "P pauses, N one frame, + - speed, R restarts, Escape leaves"
+FRAMES_PER_S = 60
+NOTE_S = 4.0  # how long a note stays
+_PACE_KEYS = {"p": "space", "n": "n", "+": "+", "=": "+", "[+]": "+", "-": "-", "[-]": "-"}  # Space is a button here
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add what chooses the game and the window."""
     parser.add_argument("--scale", type=whole_number, default=4, metavar="N", help="how much to enlarge [4]")
+    parser.add_argument("--visual", action="store_true", help="fields and rewards beside the picture at once (Tab)")
+    add_speed_flag(parser)
+    parser.add_argument("--states", metavar="FOLDER", help="where F5 saves start states [states/<game>]")
     parser.add_argument("--frames", type=whole_number, metavar="N", help="leave by itself after N frames")
     parser.add_argument("--screenshot", metavar="FILE", help="write the last picture as a PNG when leaving")
-    add_setting_flags(parser, {"game", "rom", "state", "console", "seed"})
+    add_setting_flags(parser, {"game", "rom", "state", "console", "seed", "game_options", "reward_weights"})
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -48,40 +67,71 @@ def run(arguments: argparse.Namespace) -> int:
         import pygame
     except ImportError:
         raise MissingExtraError("the window needs pygame; pip install 'parcade[view]'") from None
-    from parcade.assembly import env_spec
-    from parcade.env.make import find_rom, make_game, open_console, read_save_states
-    from parcade.settings import make_settings
+    from parcade.env.pace import Wish
 
-    settings = make_settings(given_settings(arguments))
-    spec = env_spec(settings)
-    game = make_game(spec)
-    console = open_console(find_rom(spec, game), spec.console)
-    states = read_save_states(spec.state)
-    if states:
-        console.load(states[0])
-    height, width, _ = console.screen_shape
-    size = (width * arguments.scale, height * arguments.scale)
-    window = _open_window(pygame, size)
-    pygame.display.set_caption(f"{game.title} - Parcade")
-    print("arrows move, X is A, Z is B, Enter is START, R restarts, Escape leaves", file=sys.stderr, flush=True)
-    keys = [tuple(pygame.key.key_code(key) for key in KEYS[name]) for name in console.buttons]
-    frames = _loop(pygame, window, size, console, keys, arguments.frames, lambda: game.start(console, settings.seed))
-    if arguments.screenshot:
-        pygame.image.save(window, arguments.screenshot)
-    console.close()
-    pygame.quit()
+    session, title = _open(arguments)
+    try:
+        window = _open_window(pygame, session, arguments, title)
+        print(HELP, file=sys.stderr, flush=True)
+        player = Player(pygame, window, session, Wish(1.0 if arguments.speed is None else arguments.speed))
+        player.shows_facts = arguments.visual
+        player.play(arguments.frames)
+        if arguments.screenshot:
+            pygame.image.save(window.surface, arguments.screenshot)
+    finally:
+        session.console.close()
+        pygame.quit()
     if arguments.json:
-        print(json.dumps({"frames": frames}))
+        print(json.dumps({"frames": session.frames, "states": [str(path) for path in player.saved]}))
     return 0
 
 
-def _open_window(pygame: Any, size: tuple[int, int]) -> Any:
+def _open(arguments: argparse.Namespace) -> tuple[PlaySession, str]:
+    """Return the session and the game's title; an unknown ROM is played without one, and said to be unknown."""
+    from parcade.assembly import env_spec
+    from parcade.cli.play_session import PlaySession
+    from parcade.console.rom import read_rom
+    from parcade.env.console_env import merged_weights
+    from parcade.env.make import find_rom, make_game, open_console, read_save_states
+    from parcade.game.titles import title_of_rom
+    from parcade.settings import make_settings
+
+    given = given_settings(arguments)
+    game, rom = None, None
+    if "rom" in given and "game" not in given:
+        rom = read_rom(given["rom"])
+        try:
+            given["game"] = title_of_rom(rom)
+        except RomError as error:
+            print(f"parcade: {error}", file=sys.stderr, flush=True)
+    if rom is None or "game" in given:
+        spec = env_spec(make_settings(given))
+        game = make_game(spec)
+        rom = find_rom(spec, game)
+    name = game.name if game else Path(rom.name).stem
+    weights = merged_weights(game, given.get("reward_weights", {})) if game else None
+    folder = Path(arguments.states or Path("states", name))
+    console = open_console(rom, given.get("console", "auto"), game.system if game else None)
+    try:
+        states = read_save_states(given.get("state"), console=console)
+        start = states[0] if states else None
+        return PlaySession(
+            console, game, folder, given.get("seed", 0), start, weights
+        ), game.title if game else rom.name
+    except ParcadeError:
+        console.close()
+        raise
+
+
+def _open_window(pygame: Any, session: PlaySession, arguments: argparse.Namespace, title: str) -> PlayWindow:
     from parcade.view.display import why_no_display
+    from parcade.view.play_window import PlayWindow
 
     why_not = why_no_display(pygame)
     try:
         if not why_not:
-            return pygame.display.set_mode(size)
+            shape = session.console.screen_shape
+            return PlayWindow(pygame, shape, arguments.scale, f"{title} - Parcade", has_panel=arguments.visual)
     except pygame.error as error:
         why_not = str(error)
     raise UserError(
@@ -89,24 +139,81 @@ def _open_window(pygame: Any, size: tuple[int, int]) -> Any:
     )
 
 
-def _loop(
-    pygame: Any, window: Any, size: tuple[int, int], console: Any, keys: Any, frames: int | None, restart: Any
-) -> int:
-    clock, count, started = pygame.time.Clock(), 0, time.monotonic()
-    while frames is None or count < frames:
-        for event in pygame.event.get():
-            if event.type == pygame.QUIT or (event.type == pygame.KEYDOWN and event.key == pygame.K_ESCAPE):
-                return count
-            if event.type == pygame.KEYDOWN and event.key == pygame.K_r:
-                restart()
-        pressed = pygame.key.get_pressed()
-        held = sum(1 << bit for bit, codes in enumerate(keys) if any(pressed[code] for code in codes))
-        console.advance(held, 1)
-        picture = pygame.surfarray.make_surface(console.screen()[..., :3].swapaxes(0, 1))
-        pygame.transform.scale(picture, size, window)
-        pygame.display.flip()
-        count += 1
-        if count % 300 == 0 and sys.stderr.isatty():
-            print(f"\r{count / (time.monotonic() - started):.0f} frames/s ", end="", file=sys.stderr, flush=True)
-        clock.tick(60)
-    return count
+class Player:
+    """Keys in, frames out, at the pace that was asked for."""
+
+    def __init__(self, pygame: Any, window: PlayWindow, session: PlaySession, wish: Wish) -> None:
+        self._pygame, self._window, self._session, self._wish = pygame, window, session, wish
+        buttons = session.console.buttons
+        self._keys = [tuple(pygame.key.key_code(key) for key in KEYS.get(name, ())) for name in buttons]
+        self._clock = pygame.time.Clock()
+        self._note, self._note_until_s = "", 0.0
+        self._single_steps = 0  # taken
+        self.shows_facts = False
+        self.saved: list[Path] = []
+
+    def play(self, frames: int | None) -> None:
+        """Play until the window is closed, or for so many frames."""
+        session = self._session
+        while frames is None or session.frames < frames:
+            for event in self._pygame.event.get():
+                if event.type == self._pygame.QUIT:
+                    return
+                if event.type == self._pygame.KEYDOWN and not self._follow(self._pygame.key.name(event.key)):
+                    return
+            for _ in range(self._frames_due()):
+                session.advance(self._held())
+            self._draw()
+
+    def _follow(self, key: str) -> bool:
+        """Do what a key is for; return whether to play on."""
+        from parcade.view.controls import pressed, status
+
+        if key == "escape":
+            return False
+        if key in _PACE_KEYS:
+            self._wish = pressed(self._wish, _PACE_KEYS[key])
+            self._say(status(self._wish))
+        elif key == "r":
+            self._session.restart()
+            self._say("an episode begins")
+        elif key == "tab":
+            self.shows_facts = not self.shows_facts
+        elif key == "f5":
+            self._save()
+        elif key == "f9":
+            self._say("loaded" if self._session.load() else "there is no state yet: F5 saves one")
+        return True
+
+    def _save(self) -> None:
+        try:
+            path = self._session.save()
+        except UserError as error:
+            self._say(str(error))
+            return
+        self.saved.append(path)
+        self._say(f"saved {path}")
+        print(f"{path} and its picture are saved; train from it with --state {path}", file=sys.stderr, flush=True)
+
+    def _say(self, note: str) -> None:
+        self._note, self._note_until_s = note, time.monotonic() + NOTE_S
+
+    def _frames_due(self) -> int:
+        """Wait for the next picture's time and return how many frames to play before it."""
+        wish = self._wish
+        self._clock.tick(min(FRAMES_PER_S, FRAMES_PER_S * wish.speed) if wish.speed else 0)
+        if wish.paused:
+            asked, self._single_steps = wish.single_steps - self._single_steps, wish.single_steps
+            return asked
+        return max(1, round(wish.speed))
+
+    def _held(self) -> int:
+        down = self._pygame.key.get_pressed()
+        return sum(1 << bit for bit, codes in enumerate(self._keys) if any(down[code] for code in codes))
+
+    def _draw(self) -> None:
+        from parcade.view.controls import status
+
+        note = self._note if time.monotonic() < self._note_until_s else ""
+        note = note or (status(self._wish) if self._wish.paused else "")
+        self._window.draw(self._session.console.screen(), self._session.facts() if self.shows_facts else None, note)

@@ -138,12 +138,16 @@ def open_console(rom: Rom, wanted: str = "auto", system: str | None = None) -> C
 
 
 def save_state_files(path: str | None) -> list[Path]:
-    """Return the file at ``path``, or all files of a folder in the order of their names; none may be empty."""
+    """Return the file at ``path``, or all files of a folder in the order of their names; none may be empty.
+
+    The picture that `parcade play` lays beside a state is no state.
+    """
     if path is None:
         return []
     place = Path(path)
     try:
         files = sorted(p for p in place.iterdir() if p.is_file()) if place.is_dir() else [place]
+        files = [file for file in files if not _is_picture_of(file, files)]
         empty = [file for file in files if not file.stat().st_size]
     except FileNotFoundError:
         raise SaveStateError(f"there is no save state at {path}") from None
@@ -154,6 +158,10 @@ def save_state_files(path: str | None) -> list[Path]:
     if empty:
         raise SaveStateError(f"the save state {empty[0]} is empty; make it anew")
     return files
+
+
+def _is_picture_of(file: Path, files: list[Path]) -> bool:
+    return file.suffix == ".png" and file.with_suffix(".state") in files
 
 
 def read_save_states(path: str | None, slot: int | None = None, console: Console | None = None) -> list[bytes]:

@@ -9,6 +9,14 @@ from typing import Any
 _UNSEEN = ("offscreen", "dummy")  # drivers SDL falls back to by itself: it draws into nothing and says nothing
 
 
+def centre_window(pygame: Any, size: tuple[int, int]) -> None:
+    """Put the window of ``size`` into the middle of the screen, where pygame can (pygame-ce does)."""
+    move = getattr(pygame.display, "set_window_position", None)
+    if move is not None:
+        width, height = pygame.display.get_desktop_sizes()[0]
+        move((max(0, (width - size[0]) // 2), max(0, (height - size[1]) // 2)))
+
+
 def why_no_display(pygame: Any) -> str:
     """Return why nobody would see a window, or an empty text; pygame's display is open then."""
     chosen = os.environ.get("SDL_VIDEODRIVER")

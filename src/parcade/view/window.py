@@ -19,7 +19,7 @@ from parcade.env.pace import Wish, write_wish
 from parcade.env.picture_file import CLOSED, Shown
 from parcade.view.captions import captions, fitting, form_for_all
 from parcade.view.controls import HELP, pressed, status
-from parcade.view.display import why_no_display
+from parcade.view.display import centre_window, why_no_display
 from parcade.view.mosaic import CAPTION, GAP, Mosaic, plan
 from parcade.view.tiles import Gallery, Picture, policys_view
 
@@ -153,14 +153,9 @@ class Window:
         if self._mosaic is None or mosaic.window != self._mosaic.window:
             size = (mosaic.window[0], mosaic.window[1] + footer)
             self._surface = self._pygame.display.set_mode(size)
-            self._centre(size)
+            centre_window(self._pygame, size)
         self._mosaic = mosaic
         self._surface.fill(_BACK)
-
-    def _centre(self, size: tuple[int, int]) -> None:
-        move = getattr(self._pygame.display, "set_window_position", None)  # pygame-ce has it
-        if move is not None:
-            move(((self._room[0] + _MARGIN - size[0]) // 2, (self._room[1] + _MARGIN - size[1]) // 2))
 
     def _pictures(self, shown: Shown) -> list[Picture]:
         seen = policys_view(shown)

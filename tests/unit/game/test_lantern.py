@@ -162,7 +162,7 @@ def test_place_cell_and_words():
     assert GAME.cell(here) == GAME.cell(state(room=6, x=90, keys=1))  # a step inside a room is nothing new
     assert GAME.cell(here) != GAME.cell(state(room=6))
     words = GAME.describe(here)
-    for part in ("Floor 1, room 3 of row 2", "2.5 of", "the key", "3 rooms seen, 2 foes killed, 7 coins", "playing"):
+    for part in ("Floor 1, room 3 of row 2", "2.5 of", "the key", "rooms seen 3, foes killed 2, coins 7", "playing"):
         assert part in words
 
 

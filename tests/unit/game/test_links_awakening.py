@@ -290,7 +290,7 @@ def test_place_cell_and_words() -> None:
     assert game.cell(state_of(FIRST, room_transition=4)) is None
     words = game.describe(field)
     assert "overworld room A2 at (88, 62), interactive" in words
-    assert "3 of 3 hearts, 12 rupees" in words
+    assert "3 of 3 hearts, rupees 12" in words
     assert "text box" not in words
     assert "a text box is open" in game.describe(state_of(FIRST, dialogue=9))
     assert game.describe(state_of(FIRST, gameplay=2)) == "No game is loaded."

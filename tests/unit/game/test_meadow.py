@@ -378,13 +378,13 @@ def test_place_cell_and_words(player: Player) -> None:
     game, home = player.env.game, player.state
     assert game.place(home) == ("home", home.x, home.y)
     assert "In home at column" in game.describe(home)
-    assert "0 monsters" in game.describe(home)
+    assert "party of 0" in game.describe(home)
     player.go_to_route1()
     route = player.state
     assert game.place(route) == ("route1", route.x, route.y)
     assert game.cell(route) != game.cell(home)
     assert "done: left house" in game.describe(route)
-    assert "1 monsters, best level" in game.describe(route)
+    assert "party of 1, best level" in game.describe(route)
     title = route._replace(mode=1)
     assert game.place(title) is game.cell(title) is None
     assert game.describe(title) == "At the title screen."

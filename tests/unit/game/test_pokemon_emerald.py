@@ -508,7 +508,7 @@ def test_place_cell_and_words() -> None:
     assert len({GAME.cell(first), GAME.cell(second), GAME.cell(read(replace(FIRST, flags=(0x51,))))}) == 3
     words = GAME.describe(first)
     assert "May B in Route 101 at (7, 0), facing left; a text box is open; the menu is open" in words
-    assert "Mudkip L9 21/27 HP, Dog L3 0/14 HP; 2 badges, 3210 money, 3 species caught." in words
+    assert "Mudkip L9 21/27 HP, Dog L3 0/14 HP; badges 2, money 3210, species caught 3." in words
     assert "trainer battle against species 310 L34, 1 of 95 HP" in GAME.describe(second)
     assert GAME.describe(State(screen="title")) == "No game is running; screen: title."
 

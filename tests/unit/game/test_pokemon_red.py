@@ -251,7 +251,7 @@ def test_place_cell_and_words() -> None:
     assert game.place(state_of(SECOND)) is game.cell(state_of(SECOND)) is None
     assert game.cell(room) == game.cell(state_of(FIRST, x=2))
     assert len({game.cell(room), game.cell(state_of(FIRST, x=4)), game.cell(state_of(FIRST, badges=1))}) == 3
-    assert game.describe(room) == "In the player's room at (3, 6); party: none; 0 badges, 3000 money, 0 species owned."
+    assert game.describe(room) == "In the player's room at (3, 6); party: none; badges 0, money 3000, species owned 0."
     words = game.describe(state_of(SECOND, in_game=True))
     assert "trainer battle against species 34 L12, 300 of 310 HP" in words
     assert "species 176 L14 37/41 HP" in words

@@ -171,7 +171,7 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         return (
             f"Floor {state.floor}, room {state.room % 4 + 1} of row {state.room // 4 + 1}, facing "
             f"{_FACING_NAMES[state.facing & 3]}; {state.hearts / 2:g} of {state.max_hearts / 2:g} hearts, {key}; "
-            f"{state.rooms_seen} rooms seen, {state.kills} foes killed, {state.coins} coins; {_modes(state.mode)}."
+            f"rooms seen {state.rooms_seen}, foes killed {state.kills}, coins {state.coins}; {_modes(state.mode)}."
         )
 
 

@@ -268,11 +268,11 @@ class LinksAwakening(Game[LinkState, Progress]):
         motion = _MOTIONS[state.motion] if state.motion < len(_MOTIONS) else f"motion {state.motion}"
         words = [f"Link in {where} at ({state.x}, {state.y}), {motion.replace('_', ' ')}"]
         words += ["a text box is open"] if state.dialogue else []
-        words += [f"{state.health / EIGHTHS_PER_HEART:g} of {state.max_hearts} hearts, {state.rupees} rupees"]
+        words += [f"{state.health / EIGHTHS_PER_HEART:g} of {state.max_hearts} hearts, rupees {state.rupees}"]
         words += [
-            f"sword level {state.sword}, shield level {state.shield}, {state.instruments.bit_count()} instruments"
+            f"sword level {state.sword}, shield level {state.shield}, instruments {state.instruments.bit_count()}"
         ]
-        words += [f"{len(state.enemies)} enemies near"]
+        words += [f"enemies near {len(state.enemies)}"]
         return "; ".join(words) + "."
 
 

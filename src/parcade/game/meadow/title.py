@@ -177,11 +177,11 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         if place is None:
             return "At the title screen."
         doing = MODES[state.mode - _FIRST_MODE] if state.mode - _FIRST_MODE < len(MODES) else f"mode {state.mode}"
-        party = f"{state.party_size} monsters, best level {max(state.levels)}, {round(100 * state.party_hp)} % HP"
+        party = f"party of {state.party_size}, best level {max(state.levels)}, {round(100 * state.party_hp)} % HP"
         done = ", ".join(name.replace("_", " ") for name in FLAGS if state.has(name)) or "nothing yet"
         return (
             f"In {place[0].replace('_', ' ')} at column {state.x}, row {state.y} ({doing}); {party}; "
-            f"{state.money} coins, {state.potions} potions, {state.orbs} orbs; done: {done}."
+            f"money {state.money}, potions {state.potions}, orbs {state.orbs}; done: {done}."
         )
 
 

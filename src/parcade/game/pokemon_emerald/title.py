@@ -246,7 +246,7 @@ class PokemonEmerald(Game[State, Progress]):
             words.append(f"{kind} battle against species {foe.species} L{foe.level}, {foe.hp} of {foe.max_hp} HP")
         party = ", ".join(f"{m.nickname} L{m.level} {m.hp}/{m.max_hp} HP" for m in state.party)
         words.append(f"party: {party or 'none'}")
-        words.append(f"{state.badges.bit_count()} badges, {state.money} money, {state.caught} species caught")
+        words.append(f"badges {state.badges.bit_count()}, money {state.money}, species caught {state.caught}")
         return "; ".join(words) + "."
 
 

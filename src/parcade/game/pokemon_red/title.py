@@ -248,7 +248,7 @@ class PokemonRed(Game[RedState, Progress]):
             words.append(f"{kind} battle against species {foe.species} L{foe.level}, {foe.hp} of {foe.max_hp} HP")
         party = ", ".join(f"species {mon.species} L{mon.level} {mon.hp}/{mon.max_hp} HP" for mon in state.party)
         words.append(f"party: {party or 'none'}")
-        words.append(f"{state.badges.bit_count()} badges, {state.money} money, {state.owned.bit_count()} species owned")
+        words.append(f"badges {state.badges.bit_count()}, money {state.money}, species owned {state.owned.bit_count()}")
         return "; ".join(words) + "."
 
 
