@@ -13,6 +13,7 @@ from parcade.cli.play_session import PlaySession, field_lines
 from parcade.console.base import button_mask
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom, read_rom
+from parcade.env.make import save_state_files
 from parcade.errors import UserError
 from parcade.game.lantern import Lantern
 
@@ -108,3 +109,9 @@ def test_fields_are_found_in_every_kind_of_state() -> None:
     assert field_lines(Record("May", b"")) == ["name May"]
     assert field_lines(Lazy()) == ["coins 3"]
     assert field_lines(7) == []
+
+
+def test_pictures_beside_states_are_no_states(tmp_path: Path) -> None:
+    for name in ("001.state", "001.png", "shot.png"):  # mGBA writes states into pictures: one alone may be a state
+        (tmp_path / name).write_bytes(b"x")
+    assert [file.name for file in save_state_files(str(tmp_path))] == ["001.state", "shot.png"]
