@@ -13,13 +13,12 @@ from parcade.config_file import read_config
 from parcade.console.rom import read_rom
 from parcade.cores import usable_cores
 from parcade.env.foreign import check_config_modules
-from parcade.env.make import make_game
+from parcade.env.make import make_game, title_of_rom
 from parcade.env.register import RACING
 from parcade.env.sharing import workers_for
 from parcade.env.slot import leaf_choices, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
-from parcade.game.titles import title_of_rom
 from parcade.learn.encoders import LeafShape
 from parcade.learn.loss import PpoSettings
 from parcade.learn.normalise import ReturnScaler

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from parcade.console.base import Console, button_mask
 from parcade.errors import UserError
-from parcade.game.base import Game
+
+if TYPE_CHECKING:
+    from parcade.console.base import Console
+    from parcade.game.base import Game
 
 _FRAME_SKIP = 6  # of a ROM without a title
 
@@ -65,6 +65,7 @@ class PlaySession:
     def save(self) -> Path:
         """Write the present moment as a start state, with its picture beside it, and return its file."""
         import cv2
+        import numpy as np
 
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -113,6 +114,8 @@ class PlaySession:
         return [*lines, *self._words(self.game), *self._rewards()], field_lines(self._state)
 
     def _held_words(self) -> str:
+        from parcade.console.base import button_mask
+
         names = [name for bit, name in enumerate(self.console.buttons) if self.held >> bit & 1]
         actions = self.game.actions if self.game else ()
         chosen = [a.name for a in actions if button_mask(self.console.buttons, *a.buttons) == self.held]

@@ -16,7 +16,7 @@ from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError, did_you_mean
 from parcade.game.base import Game
-from parcade.game.titles import find_title
+from parcade.game.titles import find_title, title_names
 
 CONSOLES = ("auto", "pyboy", "mgba", "libretro")
 _NOT_FOR_GAMES = {
@@ -96,6 +96,19 @@ def find_rom(spec: EnvSpec, game: Game[Any, Any]) -> Rom:
     elif rom.system != game.system and game.system in ("gb", "gba"):
         raise RomError(f"{game.name} is a {game.system} game, but {rom.name} is no {game.system} ROM")
     return rom
+
+
+def title_of_rom(rom: Rom) -> str:
+    """Return the name of the title whose cartridge ``rom`` is, told by its hash; an unknown one raises RomError."""
+    for name in title_names():
+        game = find_title(name)
+        own = builtin_rom(game.builtin_rom).sha1 if game.builtin_rom else None
+        if rom.sha1 == own or rom.sha1 in game.known_sha1:
+            return name
+    raise RomError(
+        f"{rom.name} (SHA-1 {rom.sha1}) is the cartridge of no title that Parcade knows; name the game that reads it "
+        "with --game, or write one: `parcade inspect --rom FILE` finds its addresses, docs/add-a-game.md tells the rest"
+    )
 
 
 def console_for(system: str, wanted: str = "auto") -> str:

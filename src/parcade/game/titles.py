@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
-from parcade.console.rom import Rom, builtin_rom
-from parcade.errors import RomError, SettingsError, did_you_mean
+from parcade.errors import SettingsError, did_you_mean
 from parcade.game.base import Game
 from parcade.game.options import check_options
 
@@ -67,16 +66,3 @@ def _title_class(name: str) -> type[Game[Any, Any]]:
     if not (isinstance(found, type) and issubclass(found, Game)):
         raise SettingsError(f"game {name!r} is no subclass of parcade.game.base.Game; see docs/add-a-game.md")
     return found
-
-
-def title_of_rom(rom: Rom) -> str:
-    """Return the name of the title whose cartridge ``rom`` is, told by its hash; an unknown one raises RomError."""
-    for name in _TITLES:
-        game = _title_class(name)
-        own = builtin_rom(game.builtin_rom).sha1 if game.builtin_rom else None
-        if rom.sha1 == own or rom.sha1 in game.known_sha1:
-            return name
-    raise RomError(
-        f"{rom.name} (SHA-1 {rom.sha1}) is the cartridge of no title that Parcade knows; name the game that reads it "
-        "with --game, or write one: `parcade inspect --rom FILE` finds its addresses, docs/add-a-game.md tells the rest"
-    )
