@@ -11,7 +11,7 @@ from parcade.assembly import env_spec
 from parcade.console.rom import read_rom
 from parcade.env.foreign import ForeignSpec
 from parcade.env.register import OFFICIAL_RACING, RACING
-from parcade.env.spec import EnvSpec, Watch
+from parcade.env.spec import EnvSpec, Watch, without_old_grayscale
 from parcade.errors import RunError, SettingsError
 from parcade.results import TrainResult
 from parcade.run.checkpoint import list_checkpoints, load_newest
@@ -106,4 +106,4 @@ def _written_settings(folder: RunFolder) -> dict[str, Any]:
         raise SettingsError(f"{folder.config} cannot be read: {error}") from None
     if not isinstance(written, dict):
         raise SettingsError(f"{folder.config} holds a {type(written).__name__}, wanted settings by name")
-    return written
+    return without_old_grayscale(written)

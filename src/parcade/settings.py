@@ -14,7 +14,7 @@ from parcade.errors import SettingsError, did_you_mean
 ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
 _DEFAULT_GAME = "lantern"
 _RACING_IDS = {"CarRacing-v3": None, "parcade/CarRacing-v3": "fast"}  # the second names its track itself
-_FOR_GAMES = ("rom", "state", "console", "game_options", "reward_weights", "observation")
+_FOR_GAMES = ("rom", "state", "console", "game_options", "reward_weights", "observation", "picture_size")
 _BOTH = "game {!r} and env_id {!r} cannot both be given"
 EnvChoice = Literal["features", "pixels", "both"]
 
@@ -51,7 +51,12 @@ class TrainSettings(BaseModel):
     observation: EnvChoice = _setting("features", "observation", "what a game shows: features, pixels or both")
     frame_skip: int | None = _setting(None, "observation", "frames per step, all counted [title: 6, env: 1]", ge=1)
     frames_stack: int = _setting(1, "observation", "how many last pictures the policy sees", ge=1, le=64)
-    grayscale: bool = _setting(False, "observation", "grey pictures (Gymnasium envs; games are grey already)")
+    grayscale: bool | None = _setting(
+        None, "observation", "grey pictures; off gives colour [games: on, Gymnasium envs: as they are drawn]"
+    )
+    picture_size: Literal["half", "full"] | None = _setting(
+        None, "observation", "size of a game's pictures; half is the mean of 2 x 2 pixels [half]"
+    )
     crop: tuple[int, int, int, int] | None = _setting(
         None, "observation", "top,right,bottom,left pixels cut off the pictures before resize (Gymnasium envs)"
     )

@@ -24,7 +24,8 @@ BELOW_TRAIN = ("errors", "console", "game", "env", "pool", "learn", "explore", "
 # "also" marks packages that the design's table does not name.
 ROOMS = {
     "errors": Room((), ()),
-    "console": Room(("errors",), ("numpy",)),
+    # also cv2: a console writes its own pictures (console/picture.py)
+    "console": Room(("errors",), ("numpy", "cv2")),
     "game": Room(("errors", "console.base"), ("numpy",), never=(*FILES, *CLOCKS, "random")),
     # also cloudpickle: a user's factory is part of an EnvSpec, pickled by value
     "env": Room(

@@ -81,6 +81,57 @@ def test_stacked_pictures_are_the_last_ones_in_order():
     single.close()
 
 
+@pytest.mark.parametrize("game", ["lantern", "meadow"])
+@pytest.mark.parametrize(("grayscale", "channels"), [(None, 1), (True, 1), (False, 3)])
+@pytest.mark.parametrize("picture_size", [None, "half", "full"])
+def test_a_game_shows_grey_or_colour_in_half_or_full_size(game, grayscale, channels, picture_size):
+    if game == "meadow":
+        pytest.importorskip("mgba", reason="mGBA cannot be loaded", exc_type=ImportError)
+    env = make_env(game, observation="pixels", frames_stack=2, grayscale=grayscale, picture_size=picture_size)
+    height, width, _ = env.console.screen_shape
+    size = (height, width) if picture_size == "full" else (height // 2, width // 2)
+    assert env.picture_channels == channels
+    assert env.observation_space.shape == (2 * channels, *size)
+    env.reset(seed=3)
+    newest = []
+    for action in (1, 2, 0):
+        observation = env.step(action)[0]
+        frame = np.empty((3, *size) if channels == 3 else size, np.uint8)
+        (env.console.colour if channels == 3 else env.console.luminance)(frame)
+        newest.append(frame.reshape(channels, *size))
+    assert np.array_equal(observation, np.concatenate(newest[-2:]))
+    env.close()
+
+
+def test_colours_of_meadow_with_the_same_red_are_told_apart():
+    pytest.importorskip("mgba", reason="mGBA cannot be loaded", exc_type=ImportError)
+    env = make_env("meadow", observation="pixels", picture_size="full")
+    observation, _ = env.reset(seed=1)
+    screen = env.console.screen()[..., :3]
+    floor, wood = [222, 173, 107], [222, 206, 173]
+    levels = [np.unique(observation[0][(screen == colour).all(-1)]).tolist() for colour in (floor, wood)]
+    assert levels == [[180], [207]]
+    env.close()
+
+
+@pytest.mark.parametrize("option", [{"grayscale": False}, {"grayscale": True}, {"picture_size": "full"}])
+def test_pictures_are_refused_where_none_is_seen(option):
+    (name,) = option
+    with pytest.raises(SettingsError, match=f"{name} is given, but lantern is observed as features"):
+        make_env("lantern", **option)
+    make_env("lantern", observation="both", **option).close()
+
+
+def test_a_spec_written_before_games_had_colour_stays_grey():
+    written = EnvSpec(game="lantern", observation="pixels").to_dict()
+    del written["picture_size"]
+    for grayscale in (False, True):
+        assert EnvSpec.from_dict({**written, "grayscale": grayscale}) == EnvSpec(game="lantern", observation="pixels")
+    now = EnvSpec(game="lantern", observation="pixels", grayscale=False, picture_size="full")
+    assert EnvSpec.from_dict(now.to_dict()) == now
+    assert EnvSpec.from_dict({"env_id": "CarRacing-v3", "grayscale": False}).grayscale is False
+
+
 def test_truncation_at_max_steps_is_not_termination():
     env = make_env("lantern", max_steps=5)
     env.reset(seed=1)
@@ -148,6 +199,9 @@ def test_render_shows_the_present():
         ({"game": "lantern", "game_options": {"floor": 1}}, SettingsError, "did you mean 'floors'"),
         ({"game": "lantern", "observation": "smell"}, SettingsError, "features, pixels, both"),
         ({"env_id": "CartPole-v1", "grayscale": True}, EnvError, "picture"),
+        ({"env_id": "CartPole-v1", "picture_size": "full"}, SettingsError, "for games, not for CartPole-v1"),
+        ({"game": "lantern", "picture_size": "huge"}, SettingsError, "wanted one of half, full"),
+        ({"game": "lantern", "resize": (84, 84)}, SettingsError, "picture_size half or full"),
         ({}, SettingsError, "one of game"),
     ],
 )

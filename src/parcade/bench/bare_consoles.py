@@ -133,8 +133,7 @@ class BareVariant:
 
 def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], n_consoles: int, pipe: Connection) -> None:
     envs: dict[bool, list[ConsoleEnv]] = {
-        draw: [_console_env(spec.with_(observation="pixels" if draw else "features")) for _ in range(n_consoles)]
-        for draw in (True, False)
+        draw: [_console_env(_seen(spec, draw)) for _ in range(n_consoles)] for draw in (True, False)
     }
     players = {draw: [_play(env, episodes) for env in some] for draw, some in envs.items()}
     for player in (*players[True], *players[False]):
@@ -148,6 +147,12 @@ def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], n_consoles: int, pipe
     except (EOFError, OSError):
         for env in (*envs[True], *envs[False]):
             env.close()
+
+
+def _seen(spec: EnvSpec, draw: bool) -> EnvSpec:
+    if draw:
+        return spec.with_(observation="pixels")
+    return spec.with_(observation="features", grayscale=None, picture_size=None)
 
 
 def _console_env(spec: EnvSpec) -> ConsoleEnv:

@@ -28,7 +28,8 @@ class Memory(Protocol):
 class Console(Memory, Protocol):
     """One emulated machine with a ROM inside.
 
-    ``buttons[i]`` is the name of bit ``i`` of a held mask. ``screen_shape`` is (height, width, channels).
+    ``buttons[i]`` is the name of bit ``i`` of a held mask. ``screen_shape`` is (height, width, channels). ``luminance``
+    and ``colour`` come with ``parcade.console.picture.ScreenPictures``.
     """
 
     buttons: tuple[str, ...]
@@ -39,7 +40,15 @@ class Console(Memory, Protocol):
         ...
 
     def screen(self) -> Screen:
-        """Return a live view of the last drawn frame; channel 0 of a grey console is its grey level."""
+        """Return a live view of the last drawn frame: red, green, blue and perhaps a byte without meaning."""
+        ...
+
+    def luminance(self, out: Screen) -> None:
+        """Write the grey picture of the last drawn frame into ``out``: (height, width), or half of both, rounded up."""
+        ...
+
+    def colour(self, out: Screen) -> None:
+        """Write the last drawn frame into ``out``: (3, height, width), or half of the last two, rounded up."""
         ...
 
     def write(self, address: int, data: bytes) -> None:

@@ -11,6 +11,7 @@ from importlib import metadata
 from typing import Any
 
 from parcade.console.base import Screen, check_frames, check_range
+from parcade.console.picture import ScreenPictures
 from parcade.console.rom import Rom
 from parcade.errors import RomError, SaveStateError
 
@@ -39,7 +40,7 @@ _OUR_STATE = b"PGB1"  # before PyBoy's own bytes: which buttons were held, which
 _KNOWN_RAM_LAYOUT = {"2.8.1"}  # PyBoy versions whose work RAM may be viewed in place
 
 
-class GameBoy:
+class GameBoy(ScreenPictures):
     """A Game Boy with a cartridge inside; see ``Console`` for the contract."""
 
     buttons: tuple[str, ...] = BUTTONS

@@ -17,6 +17,7 @@ import numpy as np
 
 from parcade.console.base import AddressError, Screen, check_frames, check_range
 from parcade.console.mgba_state import save_memory_block, unpack
+from parcade.console.picture import ScreenPictures
 from parcade.console.rom import Rom
 from parcade.errors import MissingExtraError, RomError, SaveStateError
 
@@ -89,7 +90,7 @@ def _free(core: Any) -> None:
     core.deinit(core)
 
 
-class _MgbaConsole:
+class _MgbaConsole(ScreenPictures):
     """What both machines share; a subclass names its platform and its memory."""
 
     buttons: tuple[str, ...]

@@ -20,6 +20,7 @@ import numpy as np
 from parcade.console.base import AddressError, Screen, check_frames
 from parcade.console.gba import GB_BUTTONS, GBA_BUTTONS
 from parcade.console.mgba_state import unpack
+from parcade.console.picture import ScreenPictures
 from parcade.console.rom import Rom, read_rom
 from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError
 
@@ -57,7 +58,7 @@ def integrated_state(game: str) -> bytes:
     return Path(retro.data.get_file_path(game, f"{about['default_state']}.state")).read_bytes()
 
 
-class LibretroConsole:
+class LibretroConsole(ScreenPictures):
     """A console of stable-retro with a cartridge inside; see ``Console`` for the contract."""
 
     _name: str

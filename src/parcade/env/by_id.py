@@ -22,7 +22,7 @@ def make_by_id(spec: EnvSpec) -> gym.Env[Any, Any]:
     """Return the env of ``spec.env_id``; whatever keeps Gymnasium from making it is told in one sentence."""
     kwargs = {"render_mode": "rgb_array", **spec.env_kwargs} if spec.render else dict(spec.env_kwargs)
     if spec.env_id == RACING:  # it draws straight to grey and to the wanted size
-        kwargs |= {"grayscale": spec.grayscale} | ({"size": spec.resize} if spec.resize and not spec.crop else {})
+        kwargs |= {"grayscale": bool(spec.grayscale)} | ({"size": spec.resize} if spec.resize and not spec.crop else {})
     registered = registered_env(spec)
     try:
         return gym.make(registered.id, **kwargs)

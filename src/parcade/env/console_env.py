@@ -11,6 +11,7 @@ import numpy.typing as npt
 from gymnasium import spaces
 
 from parcade.console.base import Console, button_mask
+from parcade.console.picture import half_of
 from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves
 from parcade.errors import SettingsError, did_you_mean
 from parcade.game.base import Game
@@ -21,8 +22,9 @@ RELEASE_FRAMES = 1  # how long a tapped button is let go before the step ends
 class ConsoleEnv(gym.Env[Any, Any]):
     """One game on one console; observations are ``pixels``, ``features`` or both.
 
-    Pixels are grey, every second pixel of every second line, the last ``frames_stack`` frames first to last, shape
-    (stack, height / 2, width / 2). A frame is drawn only where it is looked at.
+    Pixels are the last ``frames_stack`` frames, the oldest first, as ``picture_channels`` planes each: luminance, or
+    red, green and blue without ``grayscale``; at half size the mean of 2 x 2 pixels. A frame is drawn only where it is
+    looked at.
     """
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}
@@ -36,6 +38,8 @@ class ConsoleEnv(gym.Env[Any, Any]):
         observation: str = "features",
         frame_skip: int | None = None,
         frames_stack: int = 1,
+        grayscale: bool = True,
+        picture_size: str = "half",
         max_steps: int | None = None,
         reward_weights: Mapping[str, float] | None = None,
         save_states: Sequence[bytes] = (),
@@ -57,7 +61,10 @@ class ConsoleEnv(gym.Env[Any, Any]):
         self._sees_pixels = observation != "features"
         self._sees_features = observation != "pixels"
         self._draw = self._sees_pixels or render
-        self._stack = np.zeros((frames_stack, *half_size(console)), np.uint8)
+        self.picture_channels = 1 if grayscale else 3  # of one frame of the stack
+        full = console.screen_shape[:2]
+        size = full if picture_size == "full" else half_of(full)
+        self._stack = np.zeros((frames_stack * self.picture_channels, *size), np.uint8)
         self.action_space = spaces.Discrete(len(game.actions))
         self.observation_space = self._observation_space(observation)
         self._pixel_leaf = "pixels" if observation == "both" else WHOLE
@@ -117,13 +124,20 @@ class ConsoleEnv(gym.Env[Any, Any]):
         if self._sees_features:
             self.game.features(self._state, self._progress, rows[self._feature_leaf])
         if self._sees_pixels:
-            picture, stack = self.console.screen()[::2, ::2, 0], self._stack
-            if len(stack) == 1:
-                rows[self._pixel_leaf][0] = picture
-                return
-            stack[:-1] = stack[1:]
-            stack[-1] = picture
-            rows[self._pixel_leaf][...] = stack
+            self._write_pixels(rows[self._pixel_leaf])
+
+    def _write_pixels(self, row: npt.NDArray[np.uint8]) -> None:
+        """Write the stack with the present frame as its newest, straight into ``row``; keep it for the next step."""
+        channels, stack = self.picture_channels, self._stack
+        is_stacked = len(stack) > channels
+        if is_stacked:
+            row[:-channels] = stack[channels:]
+        if channels == 1:
+            self.console.luminance(row[-1])
+        else:
+            self.console.colour(row[-channels:])
+        if is_stacked:
+            stack[...] = row
 
     def episode_metrics(self) -> Sequence[float]:
         """Return the game's metrics in the order of ``metric_names``."""
@@ -161,12 +175,6 @@ class ConsoleEnv(gym.Env[Any, Any]):
     def close(self) -> None:
         """Close the console."""
         self.console.close()
-
-
-def half_size(console: Console) -> tuple[int, int]:
-    """Return height and width of the native half-size picture."""
-    height, width, _ = console.screen_shape
-    return (height + 1) // 2, (width + 1) // 2
 
 
 def merged_weights(game: Game[Any, Any], changes: Mapping[str, float]) -> dict[str, float]:

@@ -20,8 +20,8 @@ from parcade.game.titles import find_title, title_names
 
 CONSOLES = ("auto", "pyboy", "mgba", "libretro")
 _NOT_FOR_GAMES = {
-    "crop": "its picture is half size",
-    "resize": "its picture is half size",
+    "crop": "its picture has picture_size half or full",
+    "resize": "its picture has picture_size half or full",
     "reward_clip": "weigh its rewards with reward_weights",
     "action_scale": "its actions are named buttons",
     "missed_tile_cost": "it has no road",
@@ -51,7 +51,7 @@ def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
             env,
             frame_skip=spec.frame_skip or 1,
             frames_stack=spec.frames_stack,
-            grayscale=spec.grayscale,
+            grayscale=bool(spec.grayscale),
             crop=spec.crop,
             resize=spec.resize,
             reward_clip=spec.reward_clip,
@@ -67,6 +67,7 @@ def check_spec(spec: EnvSpec) -> None:
     """Raise what ``make`` would raise for a missing or wrong file, without starting an emulator."""
     if spec.game is not None:
         game = make_game(spec)
+        _check_pictures(spec)
         find_rom(spec, game)
         save_state_files(spec.state)
 
@@ -78,6 +79,15 @@ def make_game(spec: EnvSpec) -> Game[Any, Any]:
         if getattr(spec, name) is not None:
             raise SettingsError(f"{name} is for Gymnasium envs, not for the game {game.name}; {advice}")
     return game
+
+
+def _check_pictures(spec: EnvSpec) -> None:
+    given = [name for name in ("grayscale", "picture_size") if getattr(spec, name) is not None]
+    if given and spec.observation == "features":
+        raise SettingsError(
+            f"{given[0]} is given, but {spec.label} is observed as features, which hold no picture; "
+            "use observation pixels or both"
+        )
 
 
 def find_rom(spec: EnvSpec, game: Game[Any, Any]) -> Rom:
@@ -200,6 +210,7 @@ def read_save_states(path: str | None, slot: int | None = None, console: Console
 
 def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
     game = make_game(spec)
+    _check_pictures(spec)
     console = open_console(find_rom(spec, game), spec.console, game.system)
     try:
         save_states = read_save_states(spec.state, spec.slot, console)
@@ -216,6 +227,8 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
         observation=spec.observation,
         frame_skip=spec.frame_skip,
         frames_stack=spec.frames_stack,
+        grayscale=spec.grayscale is not False,
+        picture_size=spec.picture_size or "half",
         max_steps=spec.max_steps,
         reward_weights=spec.reward_weights,
         save_states=save_states,
@@ -235,6 +248,6 @@ def _call_factory(spec: EnvSpec) -> gym.Env[Any, Any]:
 
 def _preprocesses(spec: EnvSpec) -> bool:
     plain = EnvSpec(factory=b"")
-    pictures = ("frame_skip", "frames_stack", "grayscale", "crop", "resize")
+    pictures = ("frame_skip", "frames_stack", "crop", "resize")
     others = ("reward_clip", "max_steps", "action_scale", "missed_tile_cost", "patience")
-    return any(getattr(spec, name) != getattr(plain, name) for name in pictures + others)
+    return bool(spec.grayscale) or any(getattr(spec, name) != getattr(plain, name) for name in pictures + others)

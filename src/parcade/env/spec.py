@@ -10,6 +10,7 @@ from parcade.env.spec_fields import check_fields
 from parcade.errors import SettingsError
 
 OBSERVATIONS = ("features", "pixels", "both")
+PICTURE_SIZES = ("half", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,8 @@ class EnvSpec:
     observation: str = "features"
     frame_skip: int | None = None
     frames_stack: int = 1
-    grayscale: bool = False
+    grayscale: bool | None = None  # None: grey for a game, as the env draws for a Gymnasium env
+    picture_size: str | None = None  # of a game: half (None) or full
     crop: tuple[int, int, int, int] | None = None  # top, right, bottom, left
     resize: tuple[int, int] | None = None
     reward_clip: float | None = None
@@ -61,7 +63,10 @@ class EnvSpec:
             raise SettingsError(f"an env needs one of game, env_id and factory, got {given or 'none'}")
         if self.observation not in OBSERVATIONS:
             raise SettingsError(f"observation is {self.observation!r}, wanted one of {', '.join(OBSERVATIONS)}")
-
+        if self.picture_size not in (None, *PICTURE_SIZES):
+            raise SettingsError(f"picture_size is {self.picture_size!r}, wanted one of {', '.join(PICTURE_SIZES)}")
+        if self.picture_size is not None and self.game is None:
+            raise SettingsError(f"picture_size is for games, not for {self.label}; give resize instead")
         for name in ("frame_skip", "frames_stack", "max_steps"):
             value = getattr(self, name)
             if value is not None and value < 1:
@@ -86,8 +91,16 @@ class EnvSpec:
     def from_dict(cls, data: Mapping[str, Any]) -> EnvSpec:
         """Return the spec that ``to_dict`` wrote; unknown keys and values of another kind are refused."""
         check_fields(data)
-        values = dict(data)
+        values = without_old_grayscale(data)
         for name in ("imports", "crop", "resize", "action_scale"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         return cls(**values)
+
+
+def without_old_grayscale(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as they were meant: before ``picture_size`` a game was grey whatever ``grayscale`` said."""
+    values = dict(data)
+    if values.get("game") is not None and "picture_size" not in values:
+        values.pop("grayscale", None)
+    return values

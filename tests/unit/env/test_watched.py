@@ -12,6 +12,7 @@ from parcade.env.picture_file import CLOSED, PictureReader, PictureWriter, Shown
 from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.spec import Watch
 from parcade.env.watched import WatchedEnv
+from parcade.view.tiles import policys_view
 
 
 def reader_of(folder, name="game-00000.picture"):
@@ -45,6 +46,17 @@ def test_the_file_holds_the_picture_and_what_the_policy_sees(tmp_path, observati
     steps = []
     play(EnvSpec(game="lantern", observation=observation, frames_stack=2, watch=watch), 5, look)
     assert steps == [1, 2, 3, 4, 5]
+
+
+def test_a_colour_stack_is_shown_in_its_colours(tmp_path):
+    watch = Watch(str(tmp_path), every=1)
+    seen = []
+    spec = EnvSpec(
+        game="lantern", observation="pixels", frames_stack=2, grayscale=False, picture_size="full", watch=watch
+    )
+    play(spec, 3, lambda env, rows: seen.append((policys_view(reader_of(tmp_path).read()), env.render())))
+    (_, before), (picture, now) = seen[-2:]
+    assert np.array_equal(picture, np.concatenate([before, now], axis=1))
 
 
 @pytest.mark.parametrize("raw", [True, False])
