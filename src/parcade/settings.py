@@ -39,8 +39,10 @@ class TrainSettings(BaseModel):
     state: str | None = _setting(
         None, "what", "a save state to start episodes from, or a folder of them, dealt out to the games in turn"
     )
-    console: Literal["auto", "pyboy", "mgba", "libretro"] = _setting(
-        "auto", "what", "which emulator plays the ROM; libretro gives each game a process of its own"
+    console: str = _setting(
+        "auto",
+        "what",
+        "which emulator plays the ROM: auto, pyboy, mgba, libretro (a process for each game) or one you registered",
     )
     imports: tuple[str, ...] = _setting((), "what", "modules that register your own Gymnasium ids")
     env_kwargs: dict[str, Any] = _setting({}, "what", "arguments for gymnasium.make, as key=value")

@@ -91,7 +91,7 @@ CASES = {
     "a state of another game": ([*MEADOW, "--state", "foreign.state"], r"foreign\.state: .*of another game"),
     "one bad state of a folder": ([*MEADOW, "--state", "states", "--n-envs", "2"], r"b\.state: the save state has 100"),
     "a console that cannot": ([*MEADOW, "--console", "pyboy"], r"pyboy does not play gba games; use mgba or libretro"),
-    "an unknown console": ([*MEADOW, "--console", "mgbaa"], r"invalid choice: 'mgbaa'"),
+    "an unknown console": ([*MEADOW, "--console", "mgbaa"], r"console 'mgbaa' is not known .did you mean 'mgba'"),
 }
 
 

@@ -59,9 +59,10 @@ def _open(given: dict[str, Any], live: bool) -> Session:
 
     from parcade.cli.inspect_session import Session
     from parcade.console.base import button_mask
+    from parcade.console.registry import open_console
     from parcade.console.rom import read_rom
     from parcade.console.search import ram_regions
-    from parcade.env.make import find_rom, make_game, open_console, read_save_states
+    from parcade.env.make import find_rom, make_game, read_save_states
     from parcade.env.spec import EnvSpec
 
     seed = given.pop("seed", 0)

@@ -92,7 +92,8 @@ def _open(arguments: argparse.Namespace) -> tuple[PlaySession, str]:
     from parcade.cli.play_session import PlaySession
     from parcade.console.rom import read_rom
     from parcade.env.console_env import merged_weights
-    from parcade.env.make import find_rom, make_game, open_console, read_save_states, title_of_rom
+    from parcade.console.registry import open_console
+    from parcade.env.make import find_rom, make_game, read_save_states, title_of_rom
     from parcade.settings import make_settings
 
     given = given_settings(arguments)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import gc
 import gzip
-import importlib.util
 import json
 import tempfile
 import weakref
@@ -27,11 +26,6 @@ from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError
 _COPY_ALL = 64  # from so many bytes on, copying all memory blocks costs less than asking byte by byte
 _GBA_ROM = 0x08000000
 _open: list[weakref.ref[LibretroConsole]] = []
-
-
-def has_stable_retro() -> bool:
-    """Whether stable-retro is installed."""
-    return importlib.util.find_spec("stable_retro") is not None
 
 
 def _stable_retro() -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import gymnasium as gym
 
 from parcade.console.base import Console
+from parcade.console.registry import open_console
 from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.by_id import make_by_id
 from parcade.env.console_env import ConsoleEnv
@@ -18,7 +19,6 @@ from parcade.errors import EnvError, RomError, SaveStateError, SettingsError, di
 from parcade.game.base import Game
 from parcade.game.titles import find_title, title_names
 
-CONSOLES = ("auto", "pyboy", "mgba", "libretro")
 _NOT_FOR_GAMES = {
     "crop": "its picture has picture_size half or full",
     "resize": "its picture has picture_size half or full",
@@ -119,45 +119,6 @@ def title_of_rom(rom: Rom) -> str:
         f"{rom.name} (SHA-1 {rom.sha1}) is the cartridge of no title that Parcade knows; name the game that reads it "
         "with --game, or write one: `parcade inspect --rom FILE` finds its addresses, docs/add-a-game.md tells the rest"
     )
-
-
-def console_for(system: str, wanted: str = "auto") -> str:
-    """Return which emulator plays games of ``system``: pyboy, mgba or libretro; ``wanted`` may name one."""
-    if wanted not in CONSOLES:
-        hint = did_you_mean(wanted, CONSOLES)
-        raise SettingsError(f"console {wanted!r} is not known{hint}; use {', '.join(CONSOLES)}")
-    played = {"gb": ("pyboy", "mgba", "libretro"), "gba": ("mgba", "libretro")}.get(system, ("libretro",))
-    if wanted == "auto":
-        return "libretro" if system == "gba" and _only_libretro_is_here() else played[0]
-    if wanted not in played:
-        raise SettingsError(f"{wanted} does not play {system} games; use {' or '.join(played)}")
-    return wanted
-
-
-def _only_libretro_is_here() -> bool:
-    from parcade.console.gba import has_mgba
-    from parcade.console.libretro import has_stable_retro
-
-    return not has_mgba() and has_stable_retro()
-
-
-def open_console(rom: Rom, wanted: str = "auto", system: str | None = None) -> Console:
-    """Return the console that plays ``rom``; ``system`` is told for machines that its header does not tell."""
-    if not (rom.system or system):
-        raise RomError(f"{rom.name} is neither a Game Boy nor a Game Boy Advance ROM")
-    system = rom.system or system or ""
-    console = console_for(system, wanted)
-    if console == "pyboy":
-        from parcade.console.gameboy import GameBoy
-
-        return GameBoy(rom)
-    if console == "libretro":
-        from parcade.console.libretro import LibretroConsole
-
-        return LibretroConsole(rom)
-    from parcade.console.gba import GameBoyAdvance, MgbaGameBoy
-
-    return GameBoyAdvance(rom) if system == "gba" else MgbaGameBoy(rom)
 
 
 def save_state_files(path: str | None) -> list[Path]:

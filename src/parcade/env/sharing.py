@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 
-from parcade.env.make import console_for, make_game, save_state_files
+from parcade.console.registry import console_for
+from parcade.env.make import make_game, save_state_files
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 
@@ -13,7 +14,7 @@ log = logging.getLogger("parcade.env")
 
 def one_console_per_process(spec: EnvSpec) -> bool:
     """Whether each env of ``spec`` needs a process of its own, as libretro's cores do."""
-    return spec.game is not None and console_for(make_game(spec).system, spec.console) == "libretro"
+    return spec.game is not None and console_for(make_game(spec).system, spec.console).one_per_process
 
 
 def workers_for(spec: EnvSpec, n_envs: int, n_workers: int | None) -> int | None:

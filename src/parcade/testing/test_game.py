@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from parcade.env.make import find_rom, make_game, open_console, read_save_states
+from parcade.console.registry import open_console
+from parcade.env.make import find_rom, make_game, read_save_states
 from parcade.env.spec import EnvSpec
 from parcade.game.base import Game
 from parcade.testing.episode import CountingMemory, Examiner, Moment
