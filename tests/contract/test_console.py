@@ -107,6 +107,34 @@ def test_a_damaged_state_is_refused(console):
         console.load(b"not a state")
 
 
+def test_a_refused_state_leaves_the_machine_as_it_was(console):
+    GAME.start(console, 2)
+    console.advance(mask(console, "right"), 5)
+    before = console.save()
+    for damaged in (b"", b"x" * 300_000, before[: len(before) // 2], b"\x89PNG\r\n\x1a\n" + before):
+        with pytest.raises(SaveStateError) as caught:
+            console.load(damaged)
+        assert "\n" not in str(caught.value)
+        assert console.save() == before
+
+
+def test_identical_replays_save_identical_bytes(console):
+    """From the same state; a game that begins anew without loading one goes on in the machine's time."""
+    GAME.start(console, 2)
+    start = console.save()
+    ends = []
+    for history in (0, 70):
+        walk(console, 9, history)
+        console.load(start)
+        walk(console, 3)
+        ends.append(console.save())
+    fresh = type(console)(builtin_rom("lantern.gb"))
+    fresh.load(start)
+    walk(fresh, 3)
+    assert ends[0] == ends[1] == fresh.save()
+    fresh.close()
+
+
 def test_same_inputs_same_machine_beside_others(console):
     other = type(console)(builtin_rom("lantern.gb"))
     GAME.start(console, 9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import hashlib
 import io
 import warnings
 from functools import cache
@@ -12,12 +13,13 @@ from typing import Any
 
 from parcade.console.base import Screen, check_frames, check_range
 from parcade.console.picture import ScreenPictures
+from parcade.console.pyboy_state import pack, readings, unpack
 from parcade.console.rom import Rom
 from parcade.errors import RomError, SaveStateError
 
 with warnings.catch_warnings():  # importing PyBoy tells which SDL2 it found; nobody asked
     warnings.simplefilter("ignore")
-    from pyboy import PyBoy
+    from pyboy import PyBoy, utils
     from pyboy.utils import WindowEvent
 
 BUTTONS = ("right", "left", "up", "down", "a", "b", "select", "start")
@@ -36,8 +38,11 @@ _RELEASE = tuple(getattr(WindowEvent, f"RELEASE_{name}") for name in _NAMES)
 _READABLE = ((0x0000, 0x10000),)
 _WRITABLE = ((0x8000, 0x10000),)
 _WORK_RAM = range(0xC000, 0xE000)
-_OUR_STATE = b"PGB1"  # before PyBoy's own bytes: which buttons were held, which PyBoy leaves out
+_STATE_VERSION: int = getattr(utils, "STATE_VERSION", -1)  # not known: every state is tried first
+_CARTRIDGE_TYPE = 0x147  # in the ROM's header
 _KNOWN_RAM_LAYOUT = {"2.8.1"}  # PyBoy versions whose work RAM may be viewed in place
+_SETTLED = 40  # frames after power-on: the boot logo is shown and the LCD has been on for a while
+_tried: dict[tuple[str, bytes], bytes] = {}  # ROM and foreign state, by their hashes: the state as PyBoy reads it
 
 
 class GameBoy(ScreenPictures):
@@ -49,9 +54,8 @@ class GameBoy(ScreenPictures):
     def __init__(self, rom: Rom) -> None:
         if rom.system != "gb":
             raise RomError(f"{rom.name} is no Game Boy ROM (its header checksum is wrong); give a .gb or .gbc file")
-        # From bytes, never from a path: PyBoy reads and writes <rom>.ram beside a path, which N games would share.
-        self._pyboy = PyBoy(io.BytesIO(rom.data), window="null", sound_emulated=False, log_level="CRITICAL")
-        self._pyboy.set_emulation_speed(0)
+        self._rom, self._sha1 = rom, rom.sha1
+        self._pyboy = _new_pyboy(rom)
         self._memory = self._pyboy.memory
         self._screen: Screen = self._pyboy.screen.ndarray
         self._held = 0
@@ -98,24 +102,26 @@ class GameBoy(ScreenPictures):
 
     def save(self) -> bytes:
         """Return the machine as bytes (about 36 ms)."""
-        file = io.BytesIO()
-        self._pyboy.save_state(file)
-        return _OUR_STATE + bytes([self._held]) + file.getvalue()
+        return pack(self._held, _state_of(self._pyboy), self._sha1)
 
     def load(self, save_state: bytes) -> None:
-        """Take what ``save`` returned, or a state file written by PyBoy itself (no button held)."""
-        ours = save_state.startswith(_OUR_STATE)
-        held, raw = (save_state[4], save_state[5:]) if ours else (0, save_state)
-        try:
-            self._pyboy.load_state(io.BytesIO(raw))
-        except Exception as error:
-            raise SaveStateError(
-                f"the save state ({len(save_state)} bytes) does not load in PyBoy: {error or type(error).__name__}; "
-                "make one with the same ROM and PyBoy 2"
-            ) from None
-        self._held = held
-        if not ours:
+        """Take what ``save`` returned, or a state file written by PyBoy 1.6 or later (no button held).
+
+        A state that is refused leaves the machine as it was.
+        """
+        state = unpack(save_state, self._sha1)
+        is_ours = state.is_whole and state.raw[0] == _STATE_VERSION
+        self._pyboy.load_state(io.BytesIO(state.raw if is_ours else self._translated(state.raw)))
+        self._held = state.held or 0
+        if state.held is None:
             self._send(0, 0xFF)
+
+    def _translated(self, raw: bytes) -> bytes:
+        """Return a state of unknown origin as one that loads; it is tried once in a process."""
+        key = self._sha1, hashlib.sha1(raw, usedforsecurity=False).digest()
+        if key not in _tried:
+            _tried[key] = _try(raw, self._rom)
+        return _tried[key]
 
     def close(self) -> None:
         """Stop without writing a file; twice is fine."""
@@ -123,6 +129,52 @@ class GameBoy(ScreenPictures):
             self._open = False
             self._work_ram = None
             self._pyboy.stop(save=False)
+
+
+def _new_pyboy(rom: Rom) -> Any:
+    # From bytes, never from a path: PyBoy reads and writes <rom>.ram beside a path, which N games would share.
+    pyboy = PyBoy(io.BytesIO(rom.data), window="null", sound_emulated=False, log_level="CRITICAL")
+    pyboy.set_emulation_speed(0)
+    return pyboy
+
+
+def _try(save_state: bytes, rom: Rom) -> bytes:
+    """Return the reading that PyBoy takes to its last byte, as a state of the present version.
+
+    On a machine of its own: PyBoy overwrites part of a machine before it finds a fault, and does not mind bytes left
+    over. What an older version leaves out is then always that of a machine just switched on, whoever loads the state.
+    """
+    told = ""
+    pyboy = _new_pyboy(rom)
+    try:
+        pyboy.tick(_SETTLED, False, False)
+        for raw in readings(save_state, rom.data[_CARTRIDGE_TYPE]):
+            file = io.BytesIO(raw)
+            try:
+                pyboy.load_state(file)
+            except Exception as error:
+                is_short = file.tell() == len(raw)
+                told = (
+                    "it ends too early, so it is cut or of another cartridge"
+                    if is_short
+                    else str(error or type(error).__name__)
+                )
+                continue
+            if file.tell() == len(raw):
+                return raw if raw[0] == _STATE_VERSION else _state_of(pyboy)
+            told = f"{len(raw) - file.tell()} bytes are left over, so it is of another cartridge"
+    finally:
+        pyboy.stop(save=False)
+    raise SaveStateError(
+        f"the save state ({len(save_state)} bytes) does not load in PyBoy with {rom.name}: {told}; "
+        "make one with the same ROM and PyBoy 2"
+    )
+
+
+def _state_of(pyboy: Any) -> bytes:
+    file = io.BytesIO()
+    pyboy.save_state(file)
+    return file.getvalue()
 
 
 @cache

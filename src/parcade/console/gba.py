@@ -172,7 +172,11 @@ class _MgbaConsole(ScreenPictures):
         return self._screen
 
     def save(self) -> bytes:
-        """Return mGBA's raw state, followed by the save memory if the game has written any."""
+        """Return mGBA's raw state, followed by the save memory if the game has written any.
+
+        The same inputs from the same state give the same bytes. They hold the machine's clock, so an episode that
+        begins without a load, as a game that restarts itself does, gives others.
+        """
         core, file, size = self._opened(), ffi.buffer(self._state), self._raw_size
         file[: len(self._zeros)] = self._zeros
         core.saveState(core, self._state)

@@ -11,6 +11,7 @@ SAVE_MEMORY = 2  # mGBA's tag of the block that holds the cartridge's save memor
 _HEADER = struct.Struct("<IiQ")  # tag, size, offset from the start of the file; a zero tag ends the list
 _CARTRIDGE_SAVES = (512, 8 << 10, 32 << 10, 64 << 10, 128 << 10)  # EEPROM, SRAM and flash
 _LARGEST_TAG = 0xFFFF  # mGBA's own are 1 to 4 and 0x101 to 0x104
+_PYBOY = b"PGB"  # how ours of PyBoy begin; see parcade.console.pyboy_state
 _PNG = b"\x89PNG\r\n\x1a\n"
 
 
@@ -22,6 +23,8 @@ def save_memory_block(raw_size: int, save_memory: bytes) -> bytes:
 
 def unpack(save_state: bytes, raw_size: int) -> tuple[memoryview, bytes]:
     """Return the raw state and the save memory (empty if there is none) of a state file; SaveStateError if damaged."""
+    if save_state.startswith(_PYBOY):
+        raise SaveStateError("the save state is a state of PyBoy; mGBA cannot read it: use console pyboy")
     if save_state.startswith(_PNG):
         raw, blocks = _unpack_png(save_state, raw_size)
     else:
