@@ -10,7 +10,7 @@ import tempfile
 import threading
 import time
 import weakref
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -77,12 +77,18 @@ def _cartridge(rom: Rom) -> _Cartridge:
 def _silence_log() -> None:
     """Install, once per process, a logger whose filter passes no level: no line reaches Python."""
     with _lock:
-        if not _silence:
+        if not _silence and hasattr(lib, "mLogFilterInit") and hasattr(lib, "mLogSetDefaultLogger"):
             log_filter = ffi.new("struct mLogFilter *")
             lib.mLogFilterInit(log_filter)
             logger = ffi.new("struct mLogger *", {"filter": log_filter})
             _silence.extend((log_filter, logger))
             lib.mLogSetDefaultLogger(logger)
+
+
+@cache
+def has_field(struct: str, name: str) -> bool:
+    """Whether the bindings know a field of one of mGBA's inner structs; each has a slower way without it."""
+    return name in {field for field, _ in ffi.typeof(struct).fields}
 
 
 def _free(core: Any) -> None:
@@ -97,6 +103,7 @@ class _MgbaConsole(ScreenPictures):
     screen_shape: tuple[int, int, int]
     _platform: str
     _board: str
+    _video_struct: str
     _unwritten: int  # bytes at the start of a raw state in which mGBA leaves gaps
 
     def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
@@ -120,13 +127,16 @@ class _MgbaConsole(ScreenPictures):
         # No save file is ever attached: the core then keeps the save memory in private anonymous memory.
         core.rtc.override = lib.RTC_FAKE_EPOCH  # start + emulated frames; never the host's clock
         core.rtc.value = 1000 * _as_local(rtc_epoch_s)
-        height, width, _ = self.screen_shape
+        height, width = self._buffer_size()
         self._video_buffer: Any = ffi.new("uint32_t[]", height * width)  # the core keeps a bare pointer to it
         core.setVideoBuffer(core, self._video_buffer, width)
         self._machine: Any = ffi.cast(self._board, core.board)
         self._before_reset(self._machine)
         core.reset(core)  # the only reset: it moves the work RAM, and views of it would dangle
-        self._pixels: Screen = np.frombuffer(ffi.buffer(self._video_buffer), np.uint8).reshape(self.screen_shape)
+        buffer: Screen = np.frombuffer(ffi.buffer(self._video_buffer), np.uint8).reshape(height, width, 4)
+        self._drawn = self._shown_part(buffer)
+        self._skips = has_field(self._video_struct, "frameskip") and has_field(self._video_struct, "frameskipCounter")
+        self._pixels: Screen = self._drawn if self._skips else np.empty(self.screen_shape, np.uint8)
         self._screen: Screen = self._pixels.view()
         self._screen.flags.writeable = False  # mGBA does not redraw lines it thinks unchanged
         self._video: Any = ffi.addressof(self._machine.video)
@@ -141,6 +151,14 @@ class _MgbaConsole(ScreenPictures):
 
     def _before_reset(self, board: Any) -> None:
         """Set what the first reset must know."""
+
+    def _buffer_size(self) -> tuple[int, int]:
+        """Return height and width of what mGBA draws into."""
+        return self.screen_shape[:2]
+
+    def _shown_part(self, buffer: Screen) -> Screen:
+        """Return the part of the buffer that is the screen."""
+        return buffer
 
     def _after_load(self, raw: memoryview) -> None:
         """Bring back what mGBA's ``loadState`` leaves out."""
@@ -162,10 +180,13 @@ class _MgbaConsole(ScreenPictures):
         """Hold the mask for ``frames`` frames; only the last is drawn, if any."""
         check_frames(frames)
         core, video, run_frame = self._opened(), self._video, self._run_frame
-        video.frameskip = video.frameskipCounter = frames - 1 if draw else _NO_FRAME
+        if self._skips:
+            video.frameskip = video.frameskipCounter = frames - 1 if draw else _NO_FRAME
         self._set_keys(core, self._keys(held))  # every time: a loaded state leaves the keys as they were
         for _ in range(frames):
             run_frame(core)
+        if draw and not self._skips:  # all were drawn, the last one is shown
+            self._pixels[...] = self._drawn
 
     def screen(self) -> Screen:
         """Live view, red green blue and a byte without meaning; black until a frame is drawn, after ``load`` too."""
@@ -243,7 +264,7 @@ class GameBoyAdvance(_MgbaConsole):
 
     buttons: tuple[str, ...] = GBA_BUTTONS
     screen_shape: tuple[int, int, int] = (160, 240, 4)
-    _platform, _board, _unwritten = "mPLATFORM_GBA", "struct GBA *", 0x800
+    _platform, _board, _video_struct, _unwritten = "mPLATFORM_GBA", "struct GBA *", "struct GBAVideo", 0x800
 
     def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
         if rom.system != "gba":
@@ -251,6 +272,8 @@ class GameBoyAdvance(_MgbaConsole):
         super().__init__(rom, rtc_epoch_s)
 
     def _after_load(self, raw: memoryview) -> None:
+        if not has_field("struct GBAMemory", "biosPrefetch"):
+            return  # mGBA itself restores it unless it is zero
         self._machine.memory.biosPrefetch = int.from_bytes(raw[_BIOS_PREFETCH : _BIOS_PREFETCH + 4], "little")
 
     def _map_memory(self) -> dict[int, memoryview]:
@@ -286,7 +309,7 @@ class MgbaGameBoy(_MgbaConsole):
 
     buttons: tuple[str, ...] = GB_BUTTONS
     screen_shape: tuple[int, int, int] = (144, 160, 4)
-    _platform, _board, _unwritten = "mPLATFORM_GB", "struct GB *", 1 << 20
+    _platform, _board, _video_struct, _unwritten = "mPLATFORM_GB", "struct GB *", "struct GBVideo", 1 << 20
 
     def __init__(self, rom: Rom, rtc_epoch_s: int = RTC_EPOCH_S) -> None:
         if rom.system != "gb":
@@ -294,7 +317,19 @@ class MgbaGameBoy(_MgbaConsole):
         super().__init__(rom, rtc_epoch_s)
 
     def _before_reset(self, board: Any) -> None:
-        board.video.sgbBorders = False  # a Super Game Boy title would draw 256x224 into our 160x144 buffer
+        if has_field("struct GBVideo", "sgbBorders"):
+            board.video.sgbBorders = False  # a Super Game Boy title would draw 256x224 into our 160x144 buffer
+
+    def _buffer_size(self) -> tuple[int, int]:
+        return super()._buffer_size() if has_field("struct GBVideo", "sgbBorders") else (224, 256)
+
+    def _shown_part(self, buffer: Screen) -> Screen:
+        if buffer.shape == self.screen_shape:
+            return buffer
+        width, height = ffi.new("unsigned *"), ffi.new("unsigned *")
+        self._core.desiredVideoDimensions(self._core, width, height)
+        top, left = (40, 48) if width[0] == 256 else (0, 0)  # within the border, if there is one
+        return buffer[top : top + 144, left : left + 160]
 
     def _keys(self, held: int) -> int:
         return (held & 0x0F) << 4 | held >> 4 & 0x0F

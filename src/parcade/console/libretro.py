@@ -90,7 +90,10 @@ class LibretroConsole(ScreenPictures):
         self._places = np.array([names.index(name.upper()) for name in self.buttons])
         self._mask = np.zeros(len(names), np.uint8)
         self._bits = np.arange(len(self.buttons))
-        self._swapped = "overlay" in info  # memory blocks in another byte order than the CPU's
+        overlay = info.get("overlay")  # memory blocks in another byte order than the CPU's, in words of so many bytes
+        self._swapped = int(overlay[2]) - 1 if overlay else 0
+        # Inner parts of stable-retro: one byte read (else whole blocks are copied out) and one byte written.
+        self._extract, self._assign = (getattr(self._data.memory, name, None) for name in ("extract", "assign"))
         self._rom = memoryview(rom.data) if rom.system == "gba" else memoryview(b"")
         self._title = rom.data[0xA0:0xAC] if rom.system == "gba" else b""  # in an mGBA state it stands at 0x10
         self._screen: Screen = np.ascontiguousarray(self._emulator.get_screen())
@@ -125,14 +128,18 @@ class LibretroConsole(ScreenPictures):
         start = self._check(address, length)
         if length >= _COPY_ALL and not self._swapped:
             return self._copied()[start][address - start : address - start + length]
-        extract = self._data.memory.extract
-        return bytes(extract(at, "|u1") for at in range(address, address + length))
+        if self._extract is not None:
+            return bytes(self._extract(at, "|u1") for at in range(address, address + length))
+        block = self._copied()[start]
+        return bytes(block[(at - start) ^ self._swapped] for at in range(address, address + length))
 
     def write(self, address: int, data: bytes) -> None:
         """Write memory at the core's own addresses."""
         self._check(address, len(data))
+        if self._assign is None:
+            raise EnvError("this stable-retro has no way to write memory; install stable-retro 1.0.1")
         for at, byte in enumerate(data, address):
-            self._data.memory.assign(at, "|u1", byte)
+            self._assign(at, "|u1", byte)
         self._blocks = {}
 
     def save(self) -> bytes:
@@ -163,7 +170,7 @@ class LibretroConsole(ScreenPictures):
     def close(self) -> None:
         """Free the core and with it the process's one place; twice is fine."""
         if self._emulator is not None:
-            self._emulator = self._data = None
+            self._emulator = self._data = self._extract = self._assign = None
             self._folder.cleanup()
             _open.clear()
 
