@@ -49,7 +49,7 @@ ROOMS = {
     "guide": Room((*BELOW_TRAIN, "train"), ("httpx",)),
     # also numpy: the view joins pictures
     "view": Room(("errors", "run", "pool.block", "env"), ("starlette", "uvicorn", "pygame", "numpy")),
-    "testing": Room(("errors", "console.base", "game", "env"), ("pytest", "numpy")),
+    "testing": Room(("errors", "console.base", "console.registry", "game", "env"), ("pytest", "numpy")),
     "bench": Room(ANY, ANY),
     "cli": Room(ANY, ANY),
     "roms": Room((), ()),

@@ -140,3 +140,24 @@ def test_starting_from_a_models_weights(tmp_path, unbroken):
     )
     old, new = (read_archive(model, "model")[1]["weights"] for model in (unbroken.model, result.model))
     assert all(abs(old[name] - new[name]).max() < 1e-6 for name in old)
+
+
+def test_a_run_from_before_games_had_colour_goes_on_in_grey(tmp_path):
+    short = {**SETTINGS, "observation": "pixels", "total_timesteps": 96, "eval_freq": 0, "final_eval_episodes": 0}
+    run = train(**short, log_root=str(tmp_path)).run_dir
+    config = Path(run) / "config.json"
+    written = json.loads(config.read_text())
+    assert written.pop("picture_size") is None
+    config.write_text(json.dumps({**written, "grayscale": False}))
+    assert resume(run, total_timesteps=192).env_steps == 192
+
+
+def test_a_run_in_colour_is_evaluated_in_colour(tmp_path):
+    from parcade import evaluate
+
+    short = {**SETTINGS, "total_timesteps": 96, "eval_freq": 0, "final_eval_episodes": 0}
+    colour = {"observation": "pixels", "grayscale": False, "frames_stack": 2}
+    result = train(**short, **colour, log_root=str(tmp_path))
+    kernels = [array.shape for array in read_archive(Path(result.model), "model")[1]["weights"].values()]
+    assert any(shape[1] == 6 for shape in kernels if len(shape) == 4)  # two frames of three planes
+    assert len(evaluate(result.model, episodes=1).episodes) == 1

@@ -15,7 +15,7 @@ from parcade.env.console_env import ConsoleEnv
 from parcade.env.pixels import PreprocessedEnv, is_picture
 from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
-from parcade.errors import EnvError, RomError, SaveStateError, SettingsError, did_you_mean
+from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
 from parcade.game.base import Game
 from parcade.game.titles import find_title, title_names
 
