@@ -25,6 +25,7 @@ from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings, Policy
 from parcade.learn.ppo import Learner
 from parcade.learn.rollout import Rollout
+from parcade.network_size import check_network
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
 from parcade.settings import TrainSettings, make_settings
@@ -90,6 +91,8 @@ def leaf_shapes(space: spaces.Space[Any]) -> dict[str, LeafShape]:
 def policy_of(settings: TrainSettings, pool: ProcessPool | SerialPool) -> Policy:
     """Return the network with its first weights, on its device."""
     shapes = leaf_shapes(pool.observation_space)
+    room = 0.6 * _memory() / 4  # beside the weights there are gradients and Adam's two moments
+    check_network(shapes, pool.action_space, net_of(settings), room)
     with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
         torch.manual_seed(settings.seed)
         policy = Policy(shapes, pool.action_space, net_of(settings))
@@ -162,9 +165,13 @@ def _check_memory(settings: TrainSettings, seen: int, policy: Policy) -> None:
     """Refuse a rollout that this machine cannot hold; ``seen`` are the bytes of one observation."""
     copies = 1 if policy.player() is None else 3  # in the workers' block too, where last ones have their own place
     n_bytes = settings.n_steps * settings.envs * (copies * seen + 100)  # rewards, values and the like: about 100
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    memory = _memory()
     if n_bytes > memory * 0.6:
         raise SettingsError(
             f"a rollout of n_steps {settings.n_steps:,} x n_envs {settings.envs} takes {n_bytes / 2**30:,.1f} GiB, and "
             f"this machine has {memory / 2**30:.0f}; use fewer"
         )
+
+
+def _memory() -> int:
+    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

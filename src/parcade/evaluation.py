@@ -21,14 +21,27 @@ from parcade.env.space_json import space_from_json
 from parcade.env.spec import EnvSpec, Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
+from parcade.input_file import short
 from parcade.learn.act import Actor
 from parcade.learn.encoders import LeafShape
 from parcade.learn.policy import NetSettings, Policy
+from parcade.network_size import check_network
 from parcade.run.model_file import load_model, load_weights
 from parcade.run.video import VideoFile
 
 Picture = npt.NDArray[np.uint8]
 FILMED_EPISODES = 3
+# What building a network from plain data raises where the data is wrong.
+_UNFIT = (
+    SettingsError,
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RuntimeError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,16 +173,22 @@ def load_policy(path: str | Path) -> tuple[Policy, ForeignSpec]:
         shapes = {name: _leaf_shape(*leaf) for name, leaf in model.meta["leaves"].items()}
         net = dict(model.meta["net"])
         net["hidden"] = tuple(net["hidden"]) if net.get("hidden") is not None else None
-        policy = Policy(shapes, space_from_json(model.meta["action_space"]), NetSettings(**net))
-        spec = ForeignSpec(EnvSpec.from_dict(model.meta["env"]), str(path))
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise ModelFileError(f"{path} describes a network that cannot be built: {error}") from None
+        actions, settings = space_from_json(model.meta["action_space"]), NetSettings(**net)
+        check_network(shapes, actions, settings, sum(weight.nbytes for weight in model.weights.values()))
+        policy = Policy(shapes, actions, settings)
+    except _UNFIT as error:
+        raise ModelFileError(f"{path} describes a network that cannot be built: {str(error)[:300]}") from None
     load_weights(policy, model.weights, path)
-    return policy, spec
+    try:
+        return policy, ForeignSpec(EnvSpec.from_dict(model.meta["env"]), str(path))
+    except SettingsError as error:
+        raise ModelFileError(f"{path}: {error}") from None
 
 
 def _leaf_shape(shape: list[int], dtype: str, choices: Sequence[tuple[int, int]] = ()) -> LeafShape:
     """Return a leaf as a model file holds it; files written before choices were one-hot name none."""
+    if np.dtype(dtype).kind not in "biuf" or any(type(side) is not int or side < 0 for side in shape):
+        raise ValueError(f"a leaf is {short(shape)} of {short(dtype)}, wanted whole numbers and a kind of number")
     return LeafShape(tuple(shape), dtype, tuple((int(n), int(start)) for n, start in choices))
 
 

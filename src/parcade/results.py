@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gymnasium import spaces
+from torch import Tensor
 
 from parcade.assembly import net_of
 from parcade.env.space_json import space_to_json
@@ -41,6 +42,14 @@ class TrainResult:
     interrupted: bool
 
 
+class _Best(NamedTuple):
+    """A policy that was better than all before it."""
+
+    score: float
+    env_steps: int
+    weights: dict[str, Tensor]
+
+
 class Results:
     """Writes them into a run's folder."""
 
@@ -54,9 +63,14 @@ class Results:
     ) -> None:
         self._folder, self._settings, self._spec = folder, settings, spec
         self._policy, self._action_space = policy, action_space
+        self.best: float | None = None  # the score of best_model.zip as it stands on the disk
+        self._waiting: _Best | None = None  # a better one, which the disk had no room for
 
     def save_model(self, name: str, env_steps: int) -> str:
         """Write the policy as it is now; return the file."""
+        return self._save(name, self._policy.state_dict(), env_steps)
+
+    def _save(self, name: str, weights: dict[str, Tensor], env_steps: int) -> str:
         path = self._folder.models / name
         meta = {
             "env": self._spec.to_dict(),
@@ -67,15 +81,28 @@ class Results:
             "net": net_of(self._settings).to_dict(),
             "env_steps": env_steps,
         }
-        save_model(path, self._policy.state_dict(), meta)
+        save_model(path, weights, meta)
         return str(path)
 
-    def save_best(self, env_steps: int) -> None:
-        """Write the best policy so far; a full disk stops no training."""
+    def offer_best(self, score: float, env_steps: int) -> None:
+        """Write the policy as best_model.zip if its ``score`` is the best so far; on a full disk it waits in memory."""
+        so_far = self._waiting.score if self._waiting is not None else self.best
+        if so_far is None or score > so_far:
+            weights = {name: weight.detach().clone() for name, weight in self._policy.state_dict().items()}
+            self._waiting = _Best(score, env_steps, weights)
+            self.write_waiting_best()
+
+    def write_waiting_best(self) -> None:
+        """Write the best policy that waits for room, if any; its score counts once it is written."""
+        waiting = self._waiting
+        if waiting is None:
+            return
         try:
-            self.save_model("best_model.zip", env_steps)
+            self._save("best_model.zip", waiting.weights, waiting.env_steps)
         except OSError as error:
-            log.warning("best_model.zip could not be written (%s); training goes on", error.strerror)
+            log.warning("best_model.zip could not be written (%s); it waits for room", error.strerror)
+            return
+        self.best, self._waiting = waiting.score, None
 
     def write(self, result: TrainResult, final: Evaluation | None) -> None:
         """Write the report and, last, the summary: it says that nothing is left to do."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,12 +12,14 @@ from parcade.env.foreign import ForeignSpec
 from parcade.env.register import OFFICIAL_RACING, RACING
 from parcade.env.spec import EnvSpec, Watch, without_old_grayscale
 from parcade.errors import RunError, SettingsError
+from parcade.input_file import parse_json, read_input
 from parcade.results import TrainResult
 from parcade.run.checkpoint import list_checkpoints, load_newest
 from parcade.run.directory import RunFolder
 from parcade.settings import make_settings
 from parcade.training import Training, Watcher
 
+LARGEST = 4 << 20  # of a run's config, manifest or summary
 _ENV_FIELDS = set(EnvSpec.__dataclass_fields__)
 
 
@@ -68,7 +69,7 @@ def _check_origin(folder: RunFolder, changes: dict[str, Any]) -> None:
 
 def _noted_sums(folder: RunFolder) -> dict[str, str | None]:
     try:
-        noted = json.loads(folder.manifest.read_text(encoding="utf-8"))
+        noted = parse_json(read_input(folder.manifest, LARGEST))
         return {"rom": noted.get("rom_sha1"), "state": noted.get("state_sha1")}
     except (OSError, ValueError, AttributeError):
         return {"rom": None, "state": None}
@@ -86,7 +87,7 @@ def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
     written = _written_settings(folder)
     settings = make_settings({**written, **changes})
     try:
-        summary = json.loads(folder.summary.read_text(encoding="utf-8"))
+        summary = parse_json(read_input(folder.summary, LARGEST))
         result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__})
     except (OSError, ValueError, KeyError, TypeError):
         return None  # the summary is the last thing a run writes
@@ -101,9 +102,10 @@ def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
 
 def _written_settings(folder: RunFolder) -> dict[str, Any]:
     try:
-        written: dict[str, Any] = json.loads(folder.config.read_text(encoding="utf-8"))
+        written: dict[str, Any] = parse_json(read_input(folder.config, LARGEST))
     except (OSError, ValueError) as error:
-        raise SettingsError(f"{folder.config} cannot be read: {error}") from None
+        what = error.strerror if isinstance(error, OSError) else error
+        raise SettingsError(f"{folder.config} cannot be read: {what}") from None
     if not isinstance(written, dict):
         raise SettingsError(f"{folder.config} holds a {type(written).__name__}, wanted settings by name")
     return without_old_grayscale(written)

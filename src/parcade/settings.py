@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -10,8 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 
 from parcade.cores import usable_cores
 from parcade.errors import SettingsError, did_you_mean
+from parcade.input_file import short
 
 ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
+_FAULTS_TOLD = 10  # of one kind in one sentence
 _DEFAULT_GAME = "lantern"
 _RACING_IDS = {"CarRacing-v3": None, "parcade/CarRacing-v3": "fast"}  # the second names its track itself
 _FOR_GAMES = ("rom", "state", "console", "game_options", "reward_weights", "observation", "picture_size")
@@ -51,7 +54,9 @@ class TrainSettings(BaseModel):
     model: str | None = _setting(None, "what", "start from the weights of this model file")
 
     observation: EnvChoice = _setting("features", "observation", "what a game shows: features, pixels or both")
-    frame_skip: int | None = _setting(None, "observation", "frames per step, all counted [title: 6, env: 1]", ge=1)
+    frame_skip: int | None = _setting(
+        None, "observation", "frames per step, all counted [title: 6, env: 1]", ge=1, le=100_000
+    )
     frames_stack: int = _setting(1, "observation", "how many last pictures the policy sees", ge=1, le=64)
     grayscale: bool | None = _setting(
         None, "observation", "grey pictures; off gives colour [games: on, Gymnasium envs: as they are drawn]"
@@ -79,17 +84,21 @@ class TrainSettings(BaseModel):
     )
 
     n_envs: int | None = _setting(None, "parallel", "games at once [16 for each core]", ge=1, le=65536)
-    n_workers: int | None = _setting(None, "parallel", "worker processes [one for each core]; 0 runs all in one", ge=0)
+    n_workers: int | None = _setting(
+        None, "parallel", "worker processes [one for each core]; 0 runs all in one", ge=0, le=65536
+    )
     n_groups: int | None = _setting(None, "parallel", "groups that take turns [2; 1 for a single env]", ge=1)
     parallel_start_method: Literal["auto", "spawn", "fork", "forkserver"] = _setting(
         "auto", "parallel", "how worker processes are started"
     )
     worker_restarts: int = _setting(5, "parallel", "deaths of a worker in a row that are healed", ge=0)
-    step_deadline_s: float = _setting(60.0, "parallel", "a worker that does not move for so long is restarted", gt=0)
+    step_deadline_s: float = _setting(
+        60.0, "parallel", "a worker that does not move for so long is restarted", gt=0, le=1e6
+    )
     pin_workers: bool | None = _setting(
         None, "parallel", "keep each worker on a processor of its own; slows a policy beside them [no]"
     )
-    worker_memory_mb: int | None = _setting(None, "parallel", "memory limit of each worker", ge=64)
+    worker_memory_mb: int | None = _setting(None, "parallel", "memory limit of each worker", ge=64, le=1 << 30)
 
     total_timesteps: int = _setting(1_000_000, "ppo", "env steps to train, summed over all games", ge=1)
     num_episodes: int | None = _setting(
@@ -135,7 +144,7 @@ class TrainSettings(BaseModel):
         "auto", "run", "of convolutions; auto is bfloat16 on CUDA cards made for it, else float32"
     )
     num_threads: int | None = _setting(
-        None, "run", "threads for learning [one for each core with pictures, else 1]", ge=1
+        None, "run", "threads for learning [one for each core with pictures, else 1]", ge=1, le=1024
     )
 
     @field_validator("resize", mode="before")
@@ -179,7 +188,7 @@ class TrainSettings(BaseModel):
             return whole_number(value)
         if "tuple" in str(kind) and isinstance(value, str | int) and not isinstance(value, bool):
             return words(str(value))
-        return value
+        return _path_like(value) if isinstance(value, str) else value
 
     @field_validator("run_name")
     @classmethod
@@ -191,8 +200,15 @@ class TrainSettings(BaseModel):
     @field_validator("resize", "hidden")
     @classmethod
     def _positive(cls, value: tuple[int, ...] | None) -> tuple[int, ...] | None:
-        if value and min(value) < 1:
-            raise ValueError("wanted positive numbers")
+        if value and (min(value) < 1 or len(value) > 64):
+            raise ValueError("wanted positive numbers, 64 at most")
+        return value
+
+    @field_validator("resize")
+    @classmethod
+    def _drawable(cls, value: tuple[int, int] | None) -> tuple[int, int] | None:
+        if value is not None and max(value) > 4096:
+            raise ValueError("wanted 4,096 or less a side")
         return value
 
     @field_validator("crop")
@@ -298,7 +314,10 @@ def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the settings we know, and a fault for each key we do not."""
     fields = TrainSettings.model_fields
     known = {key: value for key, value in given.items() if ALIASES.get(key, key) in fields}
-    faults = [f"unknown key {key!r}{did_you_mean(str(key), fields)}" for key in given if key not in known]
+    unknown = [key for key in given if key not in known]
+    faults = [f"unknown key {short(key)}{did_you_mean(str(key)[:100], fields)}" for key in unknown[:_FAULTS_TOLD]]
+    if len(unknown) > _FAULTS_TOLD:
+        faults.append(f"{len(unknown) - _FAULTS_TOLD:,} more unknown keys")
     return known, faults
 
 
@@ -331,6 +350,17 @@ def whole_number(text: str) -> int:
     raise ValueError(f"{text!r} is not a whole number")
 
 
+def _path_like(text: str) -> str:
+    """Return text that can be a file's name: no NUL, nothing that has no bytes."""
+    if "\0" in text or len(text) > 4096:
+        raise ValueError("wanted text without NUL, of 4,096 characters at most")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValueError("wanted text that can be written") from None
+    return text
+
+
 def _of_length(value: Any, length: int, names: str) -> Any:
     if isinstance(value, list | tuple) and len(value) != length:
         raise ValueError(f"wanted {length} numbers ({names})")
@@ -339,11 +369,11 @@ def _of_length(value: Any, length: int, names: str) -> Any:
 
 def _sentences(error: ValidationError) -> list[str]:
     faults = []
-    for fault in error.errors(include_url=False):
+    for fault in error.errors(include_url=False)[:_FAULTS_TOLD]:
         where = ".".join(str(part) for part in fault["loc"])
         text = _in_our_words(fault["msg"].removeprefix("Value error, "))
         joint = ", " if text.startswith("wanted") else ": "
-        faults.append(f"{where} is {fault['input']!r}{joint}{text}" if where else text)
+        faults.append(f"{where[:100]} is {short(fault['input'])}{joint}{text}" if where else text)
     return faults
 
 

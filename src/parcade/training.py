@@ -30,6 +30,7 @@ from parcade.env.make import find_rom, make_game
 from parcade.env.spec import Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, RunError, SettingsError, UserError
 from parcade.evaluation import Evaluation, evaluation_spec, load_policy, play_episodes
+from parcade.finite import what_is_no_number
 from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.rollout import Rollout
@@ -81,7 +82,6 @@ class Training:
         self._tell: Watcher = on_event or (lambda what, data: None)
         self._stack = ExitStack()
         self.update, self.env_steps, self.seconds = 0, 0, 0.0
-        self._best: float | None = None
         self._stop = False
 
     def __enter__(self) -> Training:
@@ -170,7 +170,7 @@ class Training:
         """Go back to a checkpoint in every respect."""
         meta = checkpoint.meta
         self.update, self.env_steps, self.seconds = meta["update"], meta["env_steps"], meta["seconds"]
-        self._best = meta["best"]
+        self.results.best = meta["best"]
         load_weights(self.policy, checkpoint.weights, self.folder.checkpoints)
         self.learner.load_optimiser(checkpoint.optimiser)
         self.noise.set_state(checkpoint.generators["noise"])
@@ -212,7 +212,7 @@ class Training:
             clip_factor=left if settings.clip_schedule == "linear" else 1.0,
         )
         learned = time.perf_counter()
-        self._check_numbers(losses)
+        self._check_numbers(losses, rollout)
         before, self.env_steps = self.env_steps, self.env_steps + rollout.env_steps
         self.update += 1
         self.seconds += learned - started
@@ -225,11 +225,13 @@ class Training:
         if _passed(before, self.env_steps, settings.save_freq):
             self.save()
 
-    def _check_numbers(self, losses: dict[str, float]) -> None:
+    def _check_numbers(self, losses: dict[str, float], rollout: Rollout) -> None:
         """End a run that can only get worse; its last checkpoint is from before."""
-        if not all(math.isfinite(value) for value in losses.values()):
+        sound = all(math.isfinite(value) for value in losses.values())
+        what = what_is_no_number(self.policy, rollout) if sound else "the losses"
+        if what is not None:
             raise RunError(
-                f"the losses after step {self.env_steps:,} are no numbers: the env gave an observation or reward "
+                f"{what} after step {self.env_steps:,} are no numbers: the env gave an observation or reward "
                 f"that is none, or learning_rate {self.settings.learning_rate:g} is too high; "
                 "what was saved before stays"
             )
@@ -257,9 +259,7 @@ class Training:
     def _evaluate_now(self) -> dict[str, Any]:
         settings = self.settings
         result = self._evaluation(settings.n_eval_episodes, seed=1)
-        if self._best is None or result.return_mean > self._best:
-            self._best = result.return_mean
-            self.results.save_best(self.env_steps)
+        self.results.offer_best(result.return_mean, self.env_steps)
         self._tell("evaluation", {"env_steps": self.env_steps, "result": result})
         return {
             "mean_reward": result.return_mean,
@@ -298,6 +298,7 @@ class Training:
 
     def save(self) -> None:
         """Write a checkpoint of this moment; on a full disk none, and nothing else is lost."""
+        self.results.write_waiting_best()
         try:
             recorded = self.recorder.state()
         except OSError as error:
@@ -310,7 +311,7 @@ class Training:
             "update": self.update,
             "env_steps": self.env_steps,
             "seconds": self.seconds,
-            "best": self._best,
+            "best": self.results.best,
             "recorder": recorded,
         }
         generators = {"noise": self.noise.get_state(), "shuffle": self.shuffle.get_state()}
@@ -330,10 +331,11 @@ class Training:
 
     def _write_results(self) -> TrainResult:
         settings, final = self.settings, None
+        self.results.write_waiting_best()
         model = self.results.save_model("final_model.zip", self.env_steps)
         if settings.final_eval_episodes and not self._stop:
             final = self._final_evaluation(settings.final_eval_episodes)
-            if self._best is None or final.return_mean >= self._best:
+            if self.results.best is None or final.return_mean >= self.results.best:
                 self.results.save_model("best_model.zip", self.env_steps)
         elif not (self.folder.models / "best_model.zip").exists():
             self.results.save_model("best_model.zip", self.env_steps)

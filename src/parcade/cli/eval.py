@@ -82,6 +82,8 @@ def _check(arguments: argparse.Namespace) -> None:
     for file in (arguments.video, arguments.episodes_file):
         if file and not Path(file).parent.is_dir():
             raise UsageError(f"the folder of {file} does not exist")
+    if arguments.video and Path(arguments.video).exists() and not Path(arguments.video).is_file():
+        raise UsageError(f"{arguments.video} is a folder, a pipe or a device; give the video the name of a file")
 
 
 def _evaluate(arguments: argparse.Namespace) -> Any:

@@ -17,17 +17,18 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from parcade.cli.flags import UsageError, add_setting_flags, given_settings
 from parcade.errors import ParcadeError
+from parcade.input_file import read_input
 
 if TYPE_CHECKING:
     from parcade.cli.inspect_session import Session
 
 PROMPT = "> "
 FRAMES_PER_S = 60
+LARGEST_SCRIPT = 1 << 20
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -136,9 +137,11 @@ def _read(script: str | None) -> Iterator[str]:
         yield from (line.rstrip("\n") for line in sys.stdin)
         return
     try:
-        text = Path(script).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"the script {script} cannot be read: {error}") from None
+        text = read_input(script, LARGEST_SCRIPT).decode()
+    except UnicodeDecodeError:
+        raise UsageError(f"the script {script} is not text") from None
+    except OSError as error:
+        raise UsageError(f"the script {script} cannot be read: {error.strerror}") from None
     yield from text.splitlines()
 
 

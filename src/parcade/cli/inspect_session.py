@@ -15,11 +15,13 @@ from parcade.console.search import KINDS, TESTS, Candidates, Layout, Region, hex
 from parcade.errors import UserError, did_you_mean
 from parcade.game.map_file import save_map
 from parcade.game.memory_map import Field, MemoryMap
+from parcade.input_file import read_input
 
 LISTED = 20  # candidates that `list` shows unless told
 PRESS_FRAMES = 6  # `press` holds for so long, then lets go for as long
 VIEW_FRAMES = 6  # a live view is shown again after so many frames
 PATIENT_FRAMES = 60  # the longest the console runs on end: Ctrl-C is heard in between
+LARGEST_STATE = 64 << 20
 LARGEST_MOVE = 1_000_000  # frames of one command; more is a typing error
 _KIND = re.compile(r"(u8|i8|u16be|u16|i16|u24be|u32|i32|bcd|bytes)(?:x(\d+))?|bit([0-7])")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -262,7 +264,7 @@ class Session:
             return f"{file}: {len(data)} bytes"
         if verb != "load":
             raise InspectError(f"state is written `state save FILE` or `state load FILE`, got {verb!r}")
-        self.console.load(Path(file).read_bytes())
+        self.console.load(read_input(file, LARGEST_STATE))
         return f"loaded {file}"
 
     def _do_save(self, file: str) -> str:

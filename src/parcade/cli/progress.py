@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, Group
 from rich.live import Live
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
@@ -89,7 +90,7 @@ class _LiveWatcher:
 
     def __call__(self, what: str, data: dict[str, Any]) -> None:
         if what == "started":
-            self._console.print(_headline(data))
+            self._console.print(_headline(data), markup=False)
             total = data["settings"].total_timesteps
             self._task = self._bar.add_task("training", total=total, completed=data["env_steps"], rate="")
         elif what == "update":
@@ -111,7 +112,7 @@ class _LiveWatcher:
     def close(self) -> None:
         """Print the summary below the last picture of the bar."""
         if self._end:
-            self._console.print(self._end)
+            self._console.print(self._end, markup=False)
 
 
 def _headline(data: dict[str, Any]) -> str:
@@ -163,7 +164,10 @@ def _table(row: dict[str, Any]) -> Table:
         f"[dim]games[/] {times['env_s'] / total:.0%}",
         f"[dim]inference[/] {times['inference_s'] / total:.0%}",
         f"[dim]learning[/] {times['learn_s'] / total:.0%}",
-        *(f"[dim]{name.replace('_', ' ')}[/] {_number(value)}" for name, value in list(row["game"].items())[:2]),
+        *(
+            f"[dim]{escape(name.replace('_', ' '))}[/] {_number(value)}"
+            for name, value in list(row["game"].items())[:2]
+        ),
     )
     return table
 

@@ -63,7 +63,8 @@ def _unpack_png(picture: bytes, raw_size: int) -> tuple[bytes, dict[int, bytes]]
             raw = _inflate(data, raw_size)
         elif kind == b"gbAx" and len(data) >= 8:
             tag, size = struct.unpack_from("<II", data)
-            blocks[tag] = _inflate(data[8:], size)
+            if tag == SAVE_MEMORY:  # the others are of no use here: a hostile file's stay packed
+                blocks[tag] = _inflate(data[8:], min(size, _CARTRIDGE_SAVES[-1] + 16))  # 16: mGBA's clock behind it
     if not raw:
         raise SaveStateError("the PNG file holds no mGBA state (no gbAs chunk); it is only a picture")
     return raw, blocks

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
 
 from parcade.errors import RomError
+from parcade.input_file import read_input
 
 LARGEST_ROM = 64 * 1024 * 1024  # no cartridge of the supported consoles is larger
 
@@ -45,15 +47,14 @@ def read_rom(path: str | Path) -> Rom:
     """Return the ROM at ``path``; raise RomError in one sentence if it cannot be one."""
     path = Path(path)
     try:
-        size = path.stat().st_size
-        if size > LARGEST_ROM:
-            raise RomError(f"{path} is {size >> 20} MiB, larger than any cartridge; give a ROM file")
-        data = path.read_bytes()
+        data = read_input(path, LARGEST_ROM)
     except FileNotFoundError:
         raise RomError(f"there is no ROM at {path}; give the path of your own cartridge dump with --rom") from None
     except IsADirectoryError:
         raise RomError(f"{path} is a folder, not a ROM file") from None
     except OSError as error:
+        if error.errno == errno.EFBIG:
+            raise RomError(f"{path} is larger than any cartridge: {error.strerror}; give a ROM file") from None
         raise RomError(f"the ROM {path} cannot be read: {error.strerror}") from None
     if data[:4] == b"PK\x03\x04":
         raise RomError(f"{path} is a zip archive; unpack it and give the ROM file inside")

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import os
-import stat
 from pathlib import Path
+
+from parcade.input_file import read_input
 
 LARGEST = 64 << 20  # of a ROM or of one save state
 
@@ -20,15 +21,13 @@ def fingerprint(path: str | Path) -> str | None:
         if not place.is_dir():
             return _sha1(place)
         sums = [_sha1(file) for file in sorted(place.iterdir()) if file.is_file()]
-    except (OSError, ValueError):  # ValueError: a NUL in the path
+    except (OSError, ValueError):  # a pipe, a device, a giant; a NUL in the path
         return None
     whole = "".join(sum_ or "" for sum_ in sums)
     return hashlib.sha1(whole.encode(), usedforsecurity=False).hexdigest() if all(sums) and sums else None
 
 
 def _sha1(file: Path) -> str | None:
-    found = file.stat()
-    is_ours = found.st_uid in (os.getuid(), 0)
-    if not stat.S_ISREG(found.st_mode) or not is_ours or found.st_size > LARGEST:
+    if file.stat().st_uid not in (os.getuid(), 0):
         return None
-    return hashlib.sha1(file.read_bytes(), usedforsecurity=False).hexdigest()
+    return hashlib.sha1(read_input(file, LARGEST), usedforsecurity=False).hexdigest()

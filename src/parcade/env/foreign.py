@@ -20,6 +20,7 @@ from parcade.env.fingerprint import fingerprint
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
 from parcade.game.titles import find_modules_here, find_title
+from parcade.input_file import short
 
 _FLAGS = {"game": "--game", "env_id": "--env-id", "imports": "--import", "rom": "--rom", "state": "--state"}
 _PATHS = {"rom": "ROM", "state": "save state"}
@@ -77,8 +78,8 @@ class ForeignSpec:
             fits = value == "rgb_array" if name == "render_mode" else name in known and _is_plain(value)
             if not fits:
                 raise EnvError(
-                    f"{self.where} gives {spec.env_id} the argument {name}={value!r}, which is not passed on unasked; "
-                    "repeat all with --env-kwargs if you trust them"
+                    f"{self.where} gives {spec.env_id} the argument {name}={short(value)}, which is not passed on "
+                    "unasked; repeat all with --env-kwargs if you trust them"
                 )
 
 

@@ -12,12 +12,14 @@ from parcade.console.registry import open_console
 from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.by_id import make_by_id
 from parcade.env.console_env import ConsoleEnv
+from parcade.env.fingerprint import LARGEST
 from parcade.env.pixels import PreprocessedEnv, is_picture
 from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
 from parcade.game.base import Game
 from parcade.game.titles import find_title, title_names
+from parcade.input_file import checked_size, read_input
 
 _NOT_FOR_GAMES = {
     "crop": "its picture has picture_size half or full",
@@ -132,11 +134,13 @@ def save_state_files(path: str | None) -> list[Path]:
     try:
         files = sorted(p for p in place.iterdir() if p.is_file()) if place.is_dir() else [place]
         files = [file for file in files if not _is_picture_of(file, files)]
-        empty = [file for file in files if not file.stat().st_size]
+        empty = [file for file in files if not checked_size(file, LARGEST)]
     except FileNotFoundError:
         raise SaveStateError(f"there is no save state at {path}") from None
     except OSError as error:
         raise SaveStateError(f"the save state {path} cannot be read: {error.strerror}") from None
+    except ValueError:
+        raise SaveStateError(f"the save state {path!r} cannot be read: its path is no path") from None
     if not files:
         raise SaveStateError(f"the folder {path} holds no save state; put one file or more into it")
     if empty:
@@ -159,7 +163,7 @@ def read_save_states(path: str | None, slot: int | None = None, console: Console
     states = []
     for file in files:
         try:
-            states.append(file.read_bytes())
+            states.append(read_input(file, LARGEST))
             if console is not None:
                 console.load(states[-1])
         except OSError as error:

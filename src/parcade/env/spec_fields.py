@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from parcade.errors import SettingsError
+from parcade.input_file import short
 
 Check = Callable[[Any], bool]
 _DEEPEST = 8  # of lists and mappings in arguments of an env
@@ -16,13 +17,13 @@ def check_fields(data: Any) -> None:
     """Raise SettingsError, in one sentence, for an unknown field or a value of another kind than its field's."""
     if not isinstance(data, Mapping):
         raise SettingsError(f"the env spec is a {type(data).__name__}, wanted fields by name")
-    unknown = [str(name) for name in data if name not in _FIELDS]
+    unknown = sorted(str(name)[:100] for name in data if name not in _FIELDS)
     if unknown:
-        raise SettingsError(f"env spec has unknown keys: {', '.join(sorted(unknown))[:200]}")
+        raise SettingsError(f"env spec has unknown keys: {', '.join(unknown[:10])}")
     for name, value in data.items():
         wanted, fits = _FIELDS[name]
         if not fits(value):
-            raise SettingsError(f"the env spec's {name} is {repr(value)[:80]}, wanted {wanted}")
+            raise SettingsError(f"the env spec's {name} is {short(value)}, wanted {wanted}")
 
 
 def _is_text(value: Any) -> bool:
@@ -31,6 +32,10 @@ def _is_text(value: Any) -> bool:
 
 def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 53
+
+
+def _is_side(value: Any) -> bool:
+    return _is_whole(value) and 1 <= value <= 4096
 
 
 def _is_number(value: Any) -> bool:
@@ -73,12 +78,12 @@ _FIELDS: dict[str, tuple[str, Check]] = {
     **dict.fromkeys(("env_kwargs", "game_options"), ("plain values by name", _by_name(_is_plain))),
     "reward_weights": ("numbers by name", _by_name(_is_number)),
     **dict.fromkeys(("frame_skip", "max_steps", "patience"), ("a whole number or nothing", _or_none(_is_whole))),
-    "frames_stack": ("a whole number", _is_whole),
+    "frames_stack": ("a whole number up to 64", lambda value: _is_whole(value) and value <= 64),
     "grayscale": ("true, false or nothing", _or_none(_is_flag)),
     "picture_size": ("text or nothing", _or_none(_is_text)),
     "render": ("true or false", _is_flag),
     "crop": ("four whole numbers or nothing", _or_none(_list_of(_is_whole, 4))),
-    "resize": ("two whole numbers or nothing", _or_none(_list_of(_is_whole, 2))),
+    "resize": ("two whole numbers up to 4,096, or nothing", _or_none(_list_of(_is_side, 2))),
     **dict.fromkeys(("reward_clip", "missed_tile_cost"), ("a number or nothing", _or_none(_is_number))),
     "action_scale": ("numbers or nothing", _or_none(_list_of(_is_number))),
 }

@@ -15,18 +15,20 @@ import yaml
 
 from parcade.errors import SettingsError, did_you_mean
 from parcade.game.memory_map import Field, MemoryMap
+from parcade.input_file import read_input
 
+LARGEST = 1 << 20
 _KEYS = tuple(field.name for field in dataclass_fields(Field))
 
 
 def load_map(path: str | Path) -> MemoryMap:
     """Return the memory map in the file; raise SettingsError with all its faults in one sentence."""
     try:
-        data = yaml.safe_load(Path(path).read_text())
+        data = yaml.safe_load(read_input(path, LARGEST).decode())
     except OSError as error:
         raise SettingsError(f"the memory map {path} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise SettingsError(f"the memory map {path} is no YAML file: {' '.join(str(error).split())}") from None
+    except (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise SettingsError(f"the memory map {path} is no YAML file: {' '.join(str(error).split())[:300]}") from None
     if not isinstance(data, dict) or set(data) != {"fields"} or not isinstance(data["fields"], dict):
         raise SettingsError(f"the memory map {path} must hold one key, 'fields', with a field under each name")
     fields, faults = {}, []

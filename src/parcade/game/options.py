@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parcade.errors import SettingsError, did_you_mean
+from parcade.input_file import short
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -24,7 +25,7 @@ def check_options(name: str, title: type[Any], given: Mapping[str, Any]) -> None
     for key in set(known) & set(given):
         wanted = _kind(known[key])
         if wanted is not None and not _fits(given[key], wanted):
-            raise SettingsError(f"{name}: {key} is {given[key]!r}, wanted {_WORDS[wanted]}")
+            raise SettingsError(f"{name}: {key} is {short(given[key])}, wanted {_WORDS[wanted]}")
 
 
 _WORDS: dict[type, str] = {bool: "true or false", int: "a whole number", float: "a number", str: "text"}
@@ -44,6 +45,6 @@ def _fits(value: Any, wanted: type) -> bool:
 
 def _unknown_option(name: str, unknown: list[str], known: list[str]) -> str:
     if not known:
-        return f"{name} has no options, got {', '.join(unknown)}"
-    wrong = ", ".join(f"{key!r}{did_you_mean(key, known)}" for key in unknown)
+        return f"{name} has no options, got {', '.join(short(key) for key in unknown[:10])}"
+    wrong = ", ".join(f"{short(key)}{did_you_mean(str(key)[:100], known)}" for key in unknown[:10])
     return f"{name} has no option {wrong}; it has {', '.join(known)}"

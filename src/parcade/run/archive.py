@@ -16,6 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from parcade.errors import ModelFileError
+from parcade.input_file import checked_size, parse_json
 from parcade.run.atomic import write_atomic
 
 FORMAT = 1
@@ -48,10 +49,11 @@ def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
     """Return meta and groups; anything that is not exactly what ``write_archive`` writes is refused by name."""
     path = Path(path)
     try:
+        size = checked_size(path, LARGEST)
         with zipfile.ZipFile(path) as archive:
-            _check_entries(path, archive)
+            _check_entries(path, archive, size)
             data = {entry.filename: archive.read(entry) for entry in archive.infolist()}
-        head = json.loads(data.pop(META))
+        head = parse_json(data.pop(META))
     except FileNotFoundError:
         raise ModelFileError(f"there is no {kind} at {path}") from None
     except IsADirectoryError:
@@ -68,13 +70,14 @@ def read_archive(path: str | Path, kind: str) -> tuple[dict[str, Any], dict[str,
     return head["meta"], groups
 
 
-def _check_entries(path: Path, archive: zipfile.ZipFile) -> None:
-    """Refuse what could hurt: other names (path traversal), compression (bombs), doubles, giants."""
+def _check_entries(path: Path, archive: zipfile.ZipFile, size: int) -> None:
+    """Refuse what could hurt: other names (path traversal), compression and shared bytes (bombs), doubles, giants."""
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     stored = all(e.compress_type == zipfile.ZIP_STORED and e.file_size == e.compress_size for e in entries)
     known = all(name == META or _ENTRY.fullmatch(name) for name in names)
-    if not stored or not known or len(set(names)) != len(names) or sum(e.file_size for e in entries) > LARGEST:
+    fits = sum(entry.file_size for entry in entries) <= size  # entries that share bytes add up to more than the file
+    if not stored or not known or not fits or len(set(names)) != len(names):
         raise ModelFileError(f"{path} holds entries no Parcade file has; it is not opened")
 
 

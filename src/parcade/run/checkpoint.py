@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import re
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import torch
 
 from parcade.errors import ModelFileError
 from parcade.run.archive import Arrays, read_archive, write_archive
+from parcade.run.model_file import require_numbers
 
 log = logging.getLogger("parcade.run")
 _NAME = re.compile(r"step_(\d+)\.ckpt")
@@ -29,23 +31,40 @@ class Checkpoint:
 
 
 def save_checkpoint(folder: Path, env_steps: int, checkpoint: Checkpoint, keep: int) -> Path | None:
-    """Write a checkpoint and drop all but the newest ``keep``; a failed write loses nothing and returns None."""
+    """Write a checkpoint and drop all but the newest ``keep``; a failed write returns None and leaves the newest one.
+
+    A full disk costs the oldest checkpoints first.
+    """
     path = folder / f"step_{env_steps:012d}.ckpt"
+    require_numbers(checkpoint.weights, path)
     groups = {
         "weights": _to_arrays(checkpoint.weights),
         "optimiser": _flatten_optimiser(checkpoint.optimiser),
         "generators": _to_arrays(checkpoint.generators),
         "pool": checkpoint.pool,
     }
-    try:
-        write_archive(path, "checkpoint", checkpoint.meta, groups)
-    except OSError as error:
-        stays = "the one before it stays" if list_checkpoints(folder) else "there is none yet"
-        log.warning("the checkpoint %s could not be written (%s); %s", path.name, error.strerror, stays)
-        return None
+    while True:
+        try:
+            write_archive(path, "checkpoint", checkpoint.meta, groups)
+            break
+        except OSError as error:
+            if not _made_room(folder, path, error):
+                stays = "the one before it stays" if list_checkpoints(folder) else "there is none yet"
+                log.warning("the checkpoint %s could not be written (%s); %s", path.name, error.strerror, stays)
+                return None
     for old in list_checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
     return path
+
+
+def _made_room(folder: Path, path: Path, error: OSError) -> bool:
+    """Drop the oldest checkpoint where the disk is full; the newest whole one is never given up for one to come."""
+    kept = list_checkpoints(folder)
+    if error.errno not in (errno.ENOSPC, errno.EDQUOT) or len(kept) < 2:
+        return False
+    log.warning("the disk is full: the checkpoint %s makes room for %s", kept[0].name, path.name)
+    kept[0].unlink(missing_ok=True)
+    return True
 
 
 def list_checkpoints(folder: Path) -> list[Path]:
@@ -73,6 +92,8 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise ModelFileError(f"{path} lacks {', '.join(sorted(missing))}")
     weights, generators = _to_tensors(groups["weights"]), _to_tensors(groups["generators"])
     optimiser = _unflatten_optimiser(groups["optimiser"], path)
+    for tensors in (weights, *optimiser["state"].values()):
+        require_numbers(tensors, path)
     return Checkpoint(meta, weights, optimiser, generators, groups["pool"])
 
 

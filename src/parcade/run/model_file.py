@@ -22,6 +22,7 @@ class ModelFile:
 
 def save_model(path: Path, weights: dict[str, torch.Tensor], meta: dict[str, Any]) -> None:
     """Write a model file; ``meta`` holds env spec, leaves, action space and network, all JSON-ready."""
+    require_numbers(weights, path)
     arrays = {name: tensor.detach().cpu().numpy() for name, tensor in weights.items()}
     write_archive(path, "model", meta, {"weights": arrays})
 
@@ -33,7 +34,15 @@ def load_model(path: str | Path) -> ModelFile:
     if missing or "weights" not in groups:
         raise ModelFileError(f"{path} lacks {', '.join(missing) or 'weights'}")
     weights = {name: torch.from_numpy(array.copy()) for name, array in groups["weights"].items()}
+    require_numbers(weights, path)
     return ModelFile(weights, meta)
+
+
+def require_numbers(weights: dict[str, torch.Tensor], path: str | Path) -> None:
+    """Refuse weights that are infinite or NaN, whoever would write or play them."""
+    for name, weight in weights.items():
+        if weight.is_floating_point() and not torch.isfinite(weight).all():
+            raise ModelFileError(f"{path}: the weights {name} are no numbers, their training went wrong; use others")
 
 
 def load_weights(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str | Path) -> None:

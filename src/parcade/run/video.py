@@ -12,7 +12,7 @@ import imageio_ffmpeg
 import numpy as np
 from numpy.typing import NDArray
 
-from parcade.errors import RunError
+from parcade.errors import RunError, UserError
 
 CLOSE_DEADLINE_S = 60.0
 _OUTPUT = [
@@ -33,6 +33,8 @@ class VideoFile:
     def __init__(self, path: Path, size: tuple[int, int], fps: int, scale: int = 3) -> None:
         if min(*size, fps, scale) < 1:
             raise ValueError(f"{path}: size {size}, fps {fps} and scale {scale} must all be at least 1")
+        if path.exists() and not path.is_file():  # as root, a device would be replaced by the film
+            raise UserError(f"{path} is a folder, a pipe or a device; give the video the name of a file")
         self.path = path
         self.size = size
         self.fps = fps
