@@ -23,7 +23,7 @@ from parcade.errors import EnvError, MissingExtraError, ModelFileError, Settings
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.input_file import short
 from parcade.learn.act import Actor
-from parcade.learn.encoders import LeafShape
+from parcade.learn.encoders import CNNS, LeafShape
 from parcade.learn.policy import NetSettings, Policy
 from parcade.network_size import check_network
 from parcade.run.model_file import load_model, load_weights
@@ -171,9 +171,7 @@ def load_policy(path: str | Path) -> tuple[Policy, ForeignSpec]:
     model = load_model(path)
     try:
         shapes = {name: _leaf_shape(*leaf) for name, leaf in model.meta["leaves"].items()}
-        net = dict(model.meta["net"])
-        net["hidden"] = tuple(net["hidden"]) if net.get("hidden") is not None else None
-        actions, settings = space_from_json(model.meta["action_space"]), NetSettings(**net)
+        actions, settings = space_from_json(model.meta["action_space"]), _net_settings(dict(model.meta["net"]))
         check_network(shapes, actions, settings, sum(weight.nbytes for weight in model.weights.values()))
         policy = Policy(shapes, actions, settings)
     except _UNFIT as error:
@@ -183,6 +181,19 @@ def load_policy(path: str | Path) -> tuple[Policy, ForeignSpec]:
         return policy, ForeignSpec(EnvSpec.from_dict(model.meta["env"]), str(path))
     except SettingsError as error:
         raise ModelFileError(f"{path}: {error}") from None
+
+
+def _net_settings(net: dict[str, Any]) -> NetSettings:
+    """Return what decides a network's shape, as a model file holds it."""
+    words = {"cnn": CNNS, "activation": ("tanh", "relu"), "box": ("gaussian", "beta"), "normalize_obs": (True, False)}
+    for name, known in words.items():
+        if name in net and net[name] not in known:
+            raise ValueError(f"{name} is {short(net[name])}, wanted one of {', '.join(map(str, known))}")
+    hidden = net.get("hidden")
+    sizes = [net.get("lstm", 0), *(hidden or ())]
+    if len(sizes) > 65 or any(type(size) is not int or size < 0 for size in sizes):
+        raise ValueError(f"its layers are {short(hidden)} and lstm is {short(sizes[0])}, wanted whole numbers")
+    return NetSettings(**{**net, "hidden": None if hidden is None else tuple(hidden)})
 
 
 def _leaf_shape(shape: list[int], dtype: str, choices: Sequence[tuple[int, int]] = ()) -> LeafShape:

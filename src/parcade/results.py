@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -87,7 +88,7 @@ class Results:
     def offer_best(self, score: float, env_steps: int) -> None:
         """Write the policy as best_model.zip if its ``score`` is the best so far; on a full disk it waits in memory."""
         so_far = self._waiting.score if self._waiting is not None else self.best
-        if so_far is None or score > so_far:
+        if math.isfinite(score) and (so_far is None or score > so_far):
             weights = {name: weight.detach().clone() for name, weight in self._policy.state_dict().items()}
             self._waiting = _Best(score, env_steps, weights)
             self.write_waiting_best()

@@ -11,15 +11,17 @@ from parcade.console.rom import read_rom
 from parcade.env.foreign import ForeignSpec
 from parcade.env.register import OFFICIAL_RACING, RACING
 from parcade.env.spec import EnvSpec, Watch, without_old_grayscale
-from parcade.errors import RunError, SettingsError
+from parcade.errors import ModelFileError, RunError, SettingsError
 from parcade.input_file import parse_json, read_input
 from parcade.results import TrainResult
-from parcade.run.checkpoint import list_checkpoints, load_newest
+from parcade.run.checkpoint import Checkpoint, list_checkpoints, load_newest
 from parcade.run.directory import RunFolder
 from parcade.settings import make_settings
 from parcade.training import Training, Watcher
 
 LARGEST = 4 << 20  # of a run's config, manifest or summary
+# What taking up a checkpoint raises where its content is wrong.
+_UNFIT = (LookupError, TypeError, ValueError, AttributeError, AssertionError, ArithmeticError, RuntimeError)
 _ENV_FIELDS = set(EnvSpec.__dataclass_fields__)
 
 
@@ -46,9 +48,7 @@ def resume(
     _check_origin(folder, changes)
     with Training(settings, folder, on_event, watch) as training:
         if kept:
-            checkpoint = load_newest(folder.checkpoints)
-            _check_goal(checkpoint.meta["env_steps"], changes)
-            training.take_up(checkpoint)
+            _take_up(training, load_newest(folder.checkpoints), changes)
         else:
             training.start_over()
         return training.run()
@@ -75,9 +75,22 @@ def _noted_sums(folder: RunFolder) -> dict[str, str | None]:
         return {"rom": None, "state": None}
 
 
+def _take_up(training: Training, checkpoint: Checkpoint, changes: dict[str, Any]) -> None:
+    """Go back to a checkpoint; one that is whole but holds something else is told in one sentence."""
+    try:
+        _check_goal(checkpoint.meta["env_steps"], changes)
+        training.take_up(checkpoint)
+    except (*_UNFIT, ModelFileError) as error:
+        what = str(error)[:300] if isinstance(error, ModelFileError) else f"{type(error).__name__}: {str(error)[:300]}"
+        raise ModelFileError(
+            f"the newest checkpoint in {training.folder.checkpoints} does not belong to this run: {what}; "
+            "remove it to go on from the one before"
+        ) from None
+
+
 def _check_goal(env_steps: int, changes: dict[str, Any]) -> None:
     goal = changes.get("total_timesteps")
-    if goal is not None and goal < env_steps:
+    if goal is not None and isinstance(env_steps, int) and goal < env_steps:
         raise SettingsError(f"total_timesteps is {goal:,}, but the run's checkpoint is at step {env_steps:,} already")
 
 

@@ -35,7 +35,7 @@ from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.rollout import Rollout
 from parcade.results import Results, TrainResult
-from parcade.run.checkpoint import Checkpoint, save_checkpoint
+from parcade.run.checkpoint import Checkpoint, check_counters, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
 from parcade.run.lock import held
 from parcade.run.metrics import Recorder
@@ -167,8 +167,10 @@ class Training:
         self.begin()
 
     def take_up(self, checkpoint: Checkpoint) -> None:
-        """Go back to a checkpoint in every respect."""
+        """Go back to a checkpoint in every respect; nothing of the run is changed by one that does not belong to it."""
         meta = checkpoint.meta
+        check_counters(meta)
+        self.recorder.check(meta["recorder"])
         self.update, self.env_steps, self.seconds = meta["update"], meta["env_steps"], meta["seconds"]
         self.results.best = meta["best"]
         load_weights(self.policy, checkpoint.weights, self.folder.checkpoints)
@@ -177,8 +179,8 @@ class Training:
         self.shuffle.set_state(checkpoint.generators["shuffle"])
         self.collector.load_state(checkpoint.generators)
         self.learner.load_state(checkpoint.generators)
-        self.recorder.load(meta["recorder"])
         self.pool.load(checkpoint.pool)
+        self.recorder.load(meta["recorder"])  # last: it cuts the run's files
 
     def run(self) -> TrainResult:
         """Train to the end or to the first Ctrl-C; a checkpoint, models, report and summary are left either way."""

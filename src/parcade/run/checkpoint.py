@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import logging
+import math
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,10 +13,17 @@ from typing import Any
 import torch
 
 from parcade.errors import ModelFileError
+from parcade.input_file import short
 from parcade.run.archive import Arrays, read_archive, write_archive
 from parcade.run.model_file import require_numbers
 
 log = logging.getLogger("parcade.run")
+_COUNTERS: dict[str, tuple[type, ...]] = {
+    "update": (int,),
+    "env_steps": (int,),
+    "seconds": (int, float),
+    "best": (int, float, type(None)),
+}
 _NAME = re.compile(r"step_(\d+)\.ckpt")
 
 
@@ -95,6 +103,14 @@ def load_checkpoint(path: Path) -> Checkpoint:
     for tensors in (weights, *optimiser["state"].values()):
         require_numbers(tensors, path)
     return Checkpoint(meta, weights, optimiser, generators, groups["pool"])
+
+
+def check_counters(meta: dict[str, Any]) -> None:
+    """Raise ModelFileError unless the counters of a checkpoint count."""
+    for name, kinds in _COUNTERS.items():
+        value = meta.get(name)
+        if type(value) not in kinds or (name != "best" and not 0 <= (value or 0) < math.inf):
+            raise ModelFileError(f"{name} is {short(value)}, wanted a number of steps, updates or seconds")
 
 
 def _to_arrays(tensors: dict[str, torch.Tensor]) -> Arrays:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import stat
 import subprocess
 import sys
 from datetime import datetime
@@ -56,7 +57,20 @@ class RunFolder:
             newest = newest_run(folder.path)
             hint = f"; did you mean {newest}?" if newest else ""
             raise SettingsError(f"{path} is not a run folder (it has no config.json){hint}")
+        _check_parts(folder.path)
         return folder
+
+
+def _check_parts(run: Path) -> None:
+    """Refuse links that lead out of a run's folder, pipes and devices: a run writes to its files and shortens them."""
+    for place, folders, files in os.walk(run):
+        for name in (*folders, *files):
+            part = Path(place, name)
+            kind = part.lstat().st_mode
+            if stat.S_ISLNK(kind) and not part.resolve().is_relative_to(run.resolve()):
+                raise SettingsError(f"{part} leads out of the run's folder; put there what it leads to")
+            if not (stat.S_ISLNK(kind) or stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
+                raise SettingsError(f"{part} is a pipe or a device, which no run has; remove it")
 
 
 def newest_run(below: Path) -> Path | None:

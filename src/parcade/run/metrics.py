@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from parcade.errors import ModelFileError
 from parcade.run.board import Board
 from parcade.run.rows import RowFile
 
@@ -76,6 +77,20 @@ class Recorder:
             "monitor_ends": monitors,
         }
 
+    def check(self, state: Mapping[str, Any]) -> None:
+        """Raise ModelFileError unless ``load`` can take ``state``: it comes from a file."""
+        width = 2 + len(self.metric_names)
+        ends = (state["metrics_end"], *state["monitor_ends"].values())
+        fits = (
+            all(type(count) is int and count >= 0 for count in (state["episodes"], *ends))
+            and all(slot.isdecimal() and int(slot) < self._n_slots for slot in state["monitor_ends"])
+            and all(len(row) == width and _are_numbers(row) for row in state["window"])
+            and len(state["slots"]) == self._n_slots
+            and all(_are_numbers(slot) for slot in state["slots"])
+        )
+        if not fits:
+            raise ModelFileError("its record of episodes does not belong to this run")
+
     def load(self, state: Mapping[str, Any]) -> None:
         """Go back to ``state``: what was written after it is cut off."""
         self.episodes = state["episodes"]
@@ -95,6 +110,10 @@ class Recorder:
         for file in self._monitors.values():
             file.close()
         self._board.close()
+
+
+def _are_numbers(values: Any) -> bool:
+    return isinstance(values, list) and all(type(value) in (int, float) for value in values)
 
 
 def read_rows(metrics: Path) -> Iterator[dict[str, Any]]:
