@@ -159,7 +159,7 @@ def _spoil(weights):
 def test_weights_that_blow_up_end_the_run_before_they_are_kept(rate, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(RunError, match=r"no numbers: .*learning_rate .* is too high"):
-        train(**{**SETTINGS, "learning_rate": rate, "total_timesteps": 640})
+        train(**{**SETTINGS, "learning_rate": rate, "n_epochs": 1, "batch_size": 64, "total_timesteps": 64})
     for path in tmp_path.rglob("*.ckpt"):
         assert all(torch.isfinite(w).all() for w in checkpoint.load_checkpoint(path).weights.values())
     assert not list(tmp_path.rglob("*_model.zip"))
