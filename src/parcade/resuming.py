@@ -104,6 +104,8 @@ def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
         result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__})
     except (OSError, ValueError, KeyError, TypeError):
         return None  # the summary is the last thing a run writes
+    if type(result.env_steps) is not int or type(result.episodes) is not int:
+        return None  # nor did a run write this
     before = make_settings(written)
     other_end = (settings.final_eval_episodes, settings.video) != (before.final_eval_episodes, before.video)
     limit = settings.num_episodes

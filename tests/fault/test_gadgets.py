@@ -84,6 +84,11 @@ FOREIGN = {
     "no checker": ({"env_id": "CartPole-v1", "env_kwargs": {"disable_env_checker": True}}, "disable_env_checker"),
     "a path among the arguments": ({"env_id": "FrozenLake-v1", "env_kwargs": {"desc": ["/etc/passwd"]}}, "desc"),
     "a mapping among the arguments": ({"env_id": "FrozenLake-v1", "env_kwargs": {"desc": {"a": 1}}}, "desc"),
+    "a picture without end": (
+        {"env_id": "parcade/CarRacing-v3", "env_kwargs": {"size": [10**7, 10**7]}},
+        "cannot be made|needs Box2D",
+    ),
+    "steps that are a word": ({"env_id": "CartPole-v1", "env_kwargs": {"max_episode_steps": "x"}}, "cannot be made"),
     "a ROM": ({"game": "lantern", "rom": str(PARK)}, "give it with --rom"),
     "a ROM that is a pipe": ({"game": "lantern", "rom": "pipe"}, "give it with --rom"),
     "a ROM that is an address": ({"game": "lantern", "rom": "http://example.com/x.gb"}, "give it with --rom"),

@@ -1,5 +1,6 @@
 """Bombs, pipes, devices and texts without end: one sentence each, soon, and without filling the memory."""
 
+import gzip
 import json
 import os
 import resource
@@ -14,7 +15,7 @@ import pytest
 
 from parcade.cli.main import main
 from parcade.config_file import read_config
-from parcade.console.mgba_state import unpack
+from parcade.console.mgba_state import gunzip, unpack
 from parcade.errors import ModelFileError, SaveStateError, SettingsError, UserError
 from parcade.game.map_file import load_map
 from parcade.input_file import short
@@ -184,6 +185,16 @@ def test_a_picture_state_unpacks_no_bomb():
     assert len(save_memory) <= (128 << 10) + 16
     with pytest.raises(SaveStateError, match="only a picture"):
         unpack(b"\x89PNG\r\n\x1a\n" + chunk(b"gbAx", b""), 1000)
+
+
+def test_a_gzipped_state_unpacks_no_bomb():
+    assert gunzip(gzip.compress(b"abc"), 3) == b"abc"
+    with pytest.raises(SaveStateError, match="more than 1,000 bytes"):
+        gunzip(gzip.compress(bytes(200_000_000)), 1000)
+    with pytest.raises(SaveStateError, match="ends too soon"):
+        gunzip(gzip.compress(b"abc" * 99)[:-9], 1000)
+    with pytest.raises(SaveStateError, match="damaged"):
+        gunzip(b"\x1f\x8b" + bytes(50), 1000)
 
 
 def test_messages_show_the_beginning_of_what_is_long():

@@ -188,6 +188,26 @@ def test_a_run_leads_nowhere_else(name, run, tmp_path):
         resume(run, total_timesteps=192)
 
 
+@pytest.mark.parametrize("row", ["[" * 100_000, '{"env_steps": "x", "losses": 3}', '{"env_steps": 1e400}', "3"])
+def test_odd_rows_are_passed_over_in_the_report(row, run):
+    rows = (run / "metrics.jsonl").read_text().splitlines()
+    (run / "metrics.jsonl").write_text("\n".join([row, *rows]) + "\n")
+    newest = list_checkpoints(run / "checkpoints")[-1]
+    end = (run / "metrics.jsonl").stat().st_size
+    changed(newest, "checkpoint", setting("recorder", "metrics_end", to=end))
+    (run / "report.html").unlink()
+    assert resume(run, total_timesteps=192).env_steps == 192
+    assert (run / "report.html").exists()
+
+
+@pytest.mark.parametrize("value", ["x", [1], None, 1e400])
+@pytest.mark.parametrize("name", ["env_steps", "episodes", "interrupted"])
+def test_a_summary_of_something_else_is_written_anew(name, value, run):
+    summary = json.loads((run / "summary.json").read_text())
+    (run / "summary.json").write_text(json.dumps({**summary, name: value}))
+    assert resume(run).env_steps == 128
+
+
 @pytest.fixture
 def full_disk(monkeypatch):
     """Have the disk hold a given number of bytes in model and checkpoint files."""

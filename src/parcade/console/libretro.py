@@ -7,7 +7,6 @@ time, and a state does not hold the cartridge's save memory.
 from __future__ import annotations
 
 import gc
-import gzip
 import json
 import tempfile
 import weakref
@@ -18,13 +17,14 @@ import numpy as np
 
 from parcade.console.base import AddressError, Screen, check_frames
 from parcade.console.gba import GB_BUTTONS, GBA_BUTTONS
-from parcade.console.mgba_state import unpack
+from parcade.console.mgba_state import gunzip, unpack
 from parcade.console.picture import ScreenPictures
 from parcade.console.rom import Rom, read_rom
 from parcade.errors import EnvError, MissingExtraError, RomError, SaveStateError
 
 _COPY_ALL = 64  # from so many bytes on, copying all memory blocks costs less than asking byte by byte
 _GBA_ROM = 0x08000000
+LARGEST_STATE = 64 << 20
 _open: list[weakref.ref[LibretroConsole]] = []
 
 
@@ -152,10 +152,7 @@ class LibretroConsole(ScreenPictures):
         self._check_open()
         raw = save_state
         if raw.startswith(b"\x1f\x8b"):
-            try:
-                raw = gzip.decompress(raw)
-            except (OSError, EOFError) as error:
-                raise SaveStateError(f"the gzipped save state is damaged: {error}") from None
+            raw = gunzip(raw, LARGEST_STATE)
         if self._title:  # this core says yes to any bytes of the right size
             raw = bytes(unpack(raw, self._raw_size)[0])
         fits = len(raw) == self._raw_size and raw[0x10 : 0x10 + len(self._title)] == self._title

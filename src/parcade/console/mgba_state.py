@@ -1,4 +1,4 @@
-"""mGBA's save-state files as bytes: raw, with extra blocks behind, or inside a PNG picture."""
+"""Save-state files as bytes: mGBA's raw, with extra blocks behind, or inside a PNG picture; gzipped ones."""
 
 from __future__ import annotations
 
@@ -35,6 +35,19 @@ def unpack(save_state: bytes, raw_size: int) -> tuple[memoryview, bytes]:
             what += "; this looks like a cartridge's save file: load it in mGBA and save a state there"
         raise SaveStateError(what)
     return memoryview(raw)[:raw_size], blocks.get(SAVE_MEMORY, b"")
+
+
+def gunzip(packed: bytes, largest: int) -> bytes:
+    """Return the content of a gzipped state; SaveStateError if it is damaged or more than ``largest`` bytes."""
+    unpacker = zlib.decompressobj(wbits=31)
+    try:
+        raw = unpacker.decompress(packed, largest)
+    except zlib.error as error:
+        raise SaveStateError(f"the gzipped save state is damaged: {error}") from None
+    if not unpacker.eof:
+        what = f"holds more than {largest:,} bytes" if len(raw) >= largest else "is damaged: it ends too soon"
+        raise SaveStateError(f"the gzipped save state {what}")
+    return raw
 
 
 def _blocks(save_state: bytes, at: int) -> dict[int, bytes]:

@@ -33,7 +33,9 @@ def make_by_id(spec: EnvSpec) -> gym.Env[Any, Any]:
             raise _missing_package(registered.id, "Box2D") from None
         raise
     except (gym.error.Error, TypeError, ValueError, AssertionError) as error:
-        raise EnvError(f"{registered.id} cannot be made: {error}") from None
+        raise EnvError(f"{registered.id} cannot be made: {error}") from error
+    except (LookupError, ArithmeticError, AttributeError, MemoryError) as error:
+        raise EnvError(f"{registered.id} cannot be made: {type(error).__name__}: {error}") from error
 
 
 def registered_env(spec: EnvSpec) -> RegisteredEnv:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parcade.errors import ModelFileError
+from parcade.input_file import parse_json
 from parcade.run.board import Board
 from parcade.run.rows import RowFile
 
@@ -120,7 +121,7 @@ def read_rows(metrics: Path) -> Iterator[dict[str, Any]]:
     """Yield the rows of a metrics.jsonl; a damaged line is passed over."""
     for line in metrics.read_text(encoding="utf-8", errors="replace").splitlines():
         try:
-            row = json.loads(line)
+            row = parse_json(line)
         except ValueError:
             continue
         if isinstance(row, dict):
