@@ -21,7 +21,16 @@ from parcade.training import Training, Watcher
 
 LARGEST = 4 << 20  # of a run's config, manifest or summary
 # What taking up a checkpoint raises where its content is wrong.
-_UNFIT = (LookupError, TypeError, ValueError, AttributeError, AssertionError, ArithmeticError, RuntimeError)
+_UNFIT = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    AssertionError,
+    ArithmeticError,
+    RuntimeError,
+    MemoryError,
+)
 _ENV_FIELDS = set(EnvSpec.__dataclass_fields__)
 
 

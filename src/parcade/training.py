@@ -35,7 +35,7 @@ from parcade.learn.allocator import keep_freed_memory
 from parcade.learn.collect import Collector
 from parcade.learn.rollout import Rollout
 from parcade.results import Results, TrainResult
-from parcade.run.checkpoint import Checkpoint, check_counters, save_checkpoint
+from parcade.run.checkpoint import Checkpoint, check_counters, check_journal, save_checkpoint
 from parcade.run.directory import RunFolder, manifest, write_json
 from parcade.run.lock import held
 from parcade.run.metrics import Recorder
@@ -170,6 +170,7 @@ class Training:
         """Go back to a checkpoint in every respect; nothing of the run is changed by one that does not belong to it."""
         meta = checkpoint.meta
         check_counters(meta)
+        check_journal(checkpoint.pool)
         self.recorder.check(meta["recorder"])
         self.update, self.env_steps, self.seconds = meta["update"], meta["env_steps"], meta["seconds"]
         self.results.best = meta["best"]

@@ -113,6 +113,16 @@ def check_counters(meta: dict[str, Any]) -> None:
             raise ModelFileError(f"{name} is {short(value)}, wanted a number of steps, updates or seconds")
 
 
+def check_journal(pool: Arrays) -> None:
+    """Raise ModelFileError unless every slot has the actions it says it has."""
+    lengths = pool.get("length")
+    rows = [array.shape[1] if array.ndim > 1 else 0 for name, array in pool.items() if name.startswith("actions:")]
+    if lengths is None or lengths.dtype.kind not in "iu" or not rows:
+        raise ModelFileError("it holds no actions of the games")
+    if lengths.min(initial=0) < 0 or lengths.max(initial=0) > min(rows):
+        raise ModelFileError("its games have taken other numbers of steps than it holds actions")
+
+
 def _to_arrays(tensors: dict[str, torch.Tensor]) -> Arrays:
     return {name: tensor.detach().cpu().contiguous().numpy() for name, tensor in tensors.items()}
 
