@@ -32,7 +32,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch, as the comm
 import parcade.cli.resume
 import parcade.cli.train
 import parcade.console.gameboy
-import parcade.training  # noqa: F401
+import parcade.train.loop  # noqa: F401
 from parcade.cli.main import main as parcade_main
 from parcade.run.archive import read_archive
 

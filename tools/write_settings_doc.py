@@ -3,17 +3,19 @@
 from pathlib import Path
 
 from parcade.cli.flags import GROUPS, choices
-from parcade.settings import ALIASES, TrainSettings
+from parcade.config.settings import ALIASES, TrainSettings
 
 HEAD = """# Settings
 
-Every setting of a training. Each is a flag of `parcade train` (`--n-envs 32`), a key of a YAML or JSON file given with
-`--config FILE`, and an argument of `parcade.train` in Python. What you give wins over the title's own recommendation,
-which wins over the default here; flags win over the file. All faults are told at once, and the merged result is kept as
-`config.json` in the run's folder: `parcade train --config results/…/config.json` repeats the run.
+Every setting of a training. Each one is a flag of `parcade train` (`--n-envs 32`), a key of a YAML or JSON file that
+you pass with `--config FILE`, and an argument of `parcade.train` in Python.
 
-Numbers may be written 250k, 2M or 1e6 on the command line. Two names go by a second one: {aliases}.
-This page is written by `tools/write_settings_doc.py`; a test compares the two.
+Flags override the file. Both override the title's own settings, which override the defaults below. Parcade checks all
+settings together and reports every fault in one message. It writes the merged result to `config.json` in the run's
+folder: `parcade train --config results/…/config.json` repeats the run.
+
+You can write numbers as 250k, 2M or 1e6. Two settings have a second name: {aliases}.
+Text in square brackets is the default where it depends on something. `tools/write_settings_doc.py` writes this page.
 """
 
 

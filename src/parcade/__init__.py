@@ -1,4 +1,4 @@
-"""Parcade trains PPO agents on emulated console games and any Gymnasium env, many games at once.
+"""Parcade trains agents on emulated console games and any Gymnasium env, many games at once.
 
 from parcade import train, evaluate, make_env, make_pool
 """
@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
 _PUBLIC = {
-    "train": "parcade.training:train",
-    "resume": "parcade.resuming:resume",
-    "evaluate": "parcade.evaluation:evaluate",
+    "train": "parcade.train.start:train",
+    "resume": "parcade.train.resume:resume",
+    "evaluate": "parcade.train.evaluation:evaluate",
     "make_env": "parcade.api:make_env",
     "make_pool": "parcade.api:make_pool",
     "EnvSpec": "parcade.env.spec:EnvSpec",
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from parcade.env.check import check_env as check_env
     from parcade.env.register import register_envs as register_envs
     from parcade.env.spec import EnvSpec as EnvSpec
-    from parcade.evaluation import evaluate as evaluate
     from parcade.pool.adapters import GymnasiumVectorEnv as GymnasiumVectorEnv
     from parcade.pool.adapters import Sb3VecEnv as Sb3VecEnv
-    from parcade.resuming import resume as resume
-    from parcade.training import train as train
+    from parcade.train.evaluation import evaluate as evaluate
+    from parcade.train.resume import resume as resume
+    from parcade.train.start import train as train
 
 
 def __getattr__(name: str) -> Any:

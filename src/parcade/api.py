@@ -9,10 +9,10 @@ from typing import Any
 import gymnasium as gym
 
 from parcade.env.make import make
-from parcade.env.sharing import workers_for
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError
 from parcade.game.titles import title_names
+from parcade.pool.opening import POOL_OPTIONS, open_pool
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
 
@@ -72,34 +72,10 @@ def make_env(env: EnvLike, **options: Any) -> gym.Env[Any, Any]:
     return make(as_spec(env, **options))
 
 
-def make_pool(
-    env: EnvLike,
-    n_envs: int,
-    *,
-    n_workers: int | None = None,
-    seed: int = 0,
-    n_groups: int = 1,
-    start_method: str | None = None,
-    restarts: int = 5,
-    step_deadline_s: float = 60.0,
-    memory_limit_mb: int | None = None,
-    pin_workers: bool | None = None,
-    **options: Any,
-) -> ProcessPool | SerialPool:
-    """Return a pool of ``n_envs`` envs in ``n_workers`` processes (0: all in this one); close it with ``with``."""
-    spec = as_spec(env, **options)
-    n_workers = workers_for(spec, n_envs, n_workers)
-    if n_workers == 0:
-        return SerialPool(spec, n_envs, seed=seed, n_groups=n_groups)
-    return ProcessPool(
-        spec,
-        n_envs,
-        n_workers=n_workers,
-        seed=seed,
-        n_groups=n_groups,
-        start_method=start_method,
-        restarts=restarts,
-        step_deadline_s=step_deadline_s,
-        memory_limit_mb=memory_limit_mb,
-        pin_workers=pin_workers,
-    )
+def make_pool(env: EnvLike, n_envs: int, **options: Any) -> ProcessPool | SerialPool:
+    """Return a pool of ``n_envs`` envs in ``n_workers`` processes (0: all in this one); close it with ``with``.
+
+    ``options`` are those of ``open_pool`` and fields of EnvSpec.
+    """
+    for_pool = {name: options.pop(name) for name in POOL_OPTIONS & options.keys()}
+    return open_pool(as_spec(env, **options), n_envs, **for_pool)

@@ -7,11 +7,11 @@ import pytest
 import yaml
 
 import parcade.roms
-from parcade.assembly import settings_for
 from parcade.cli.config import schema
 from parcade.cli.main import main
-from parcade.config_file import read_config
-from parcade.settings import ALIASES, TrainSettings, make_settings
+from parcade.config.file import read_config
+from parcade.config.settings import ALIASES, TrainSettings, make_settings
+from parcade.train.assembly import settings_for
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 

@@ -195,7 +195,7 @@ def test_an_env_that_cannot_draw_says_so(capsys, tmp_path):
     flags = ["--timesteps", "64", "--n-envs", "2", "--n-steps", "16", "--final-eval-episodes", "2", "--json"]
     answer = subprocess.run([*command, *flags], cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert answer.returncode == 0, answer.stderr
-    assert "no video: Blind-v0 cannot be filmed: paint is not installed" in answer.stderr
+    assert "no video: Blind-v0 cannot be filmed: DependencyNotInstalled: paint is not installed" in answer.stderr
     assert json.loads(answer.stdout.splitlines()[-1])["evaluation"]["episodes"] == 2
 
 

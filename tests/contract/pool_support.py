@@ -128,14 +128,14 @@ def own_processes() -> list[psutil.Process]:
     return [process for process in found if not gone(process.pid)]
 
 
-def own_slabs() -> list[Path]:
-    """Return the slabs this process has made and not removed."""
-    return list(Path("/dev/shm").glob(f"parcade-{os.getpid()}-*.slab"))
+def own_blocks() -> list[Path]:
+    """Return the shared files this process has made and not removed."""
+    return list(Path("/dev/shm").glob(f"parcade-{os.getpid()}-*.block"))
 
 
 def open_files() -> set[tuple[str, str]]:
     """Return the descriptors this process holds and what each stands for, without what awaits its collection."""
-    gc.collect()  # a slab's mapping holds a descriptor until its last array is gone
+    gc.collect()  # a mapping holds a descriptor until its last array is gone
     found = set()
     for name in os.listdir("/proc/self/fd"):
         with contextlib.suppress(OSError):  # the listing's own
@@ -145,7 +145,7 @@ def open_files() -> set[tuple[str, str]]:
 
 @pytest.fixture(autouse=True)
 def no_leaks() -> Iterator[None]:
-    """Fail a test that leaves a process, a slab or a file descriptor behind."""
+    """Fail a test that leaves a process, a shared file or a file descriptor behind."""
     if not hasattr(no_leaks, "warm"):
         make_pool(Toy, 1, n_workers=1).close()  # multiprocessing's helpers keep descriptors of their own
         no_leaks.warm = True  # type: ignore[attr-defined]
@@ -153,5 +153,5 @@ def no_leaks() -> Iterator[None]:
     yield
     until(lambda: not own_processes(), what="the end of all workers")
     left = open_files()
-    assert own_slabs() == []
+    assert own_blocks() == []
     assert len(left) <= len(files), f"still open: {left - files}"  # fewer: something of an earlier test's is gone

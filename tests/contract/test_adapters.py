@@ -261,7 +261,13 @@ def examples() -> list[str]:
 def test_the_documentation_has_its_examples():
     text = DOCS.read_text()
     assert len(examples()) == 7
-    for part in ("Stretches", "Gymnasium's vector env", "Stable-Baselines3", "First come"):
+    for part in (
+        "The block",
+        "Play with an actor",
+        "Play and learn at the same time",
+        "Gymnasium's vector env",
+        "Stable-Baselines3",
+    ):
         assert f"## {part}" in text
     short = [len([line for line in code.splitlines() if line]) for code in examples() if "adapters" in code]
     assert short == [10, 8]

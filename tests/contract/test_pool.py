@@ -21,7 +21,7 @@ from parcade.api import make_pool
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom
 from parcade.errors import EnvError, MissingExtraError, PoolError, SettingsError
-from parcade.pool.layout import POISON
+from parcade.pool.mapped import POISON
 
 SEED = 5
 LANTERN = {"max_steps": 12}  # episodes end within the few steps a test takes
@@ -130,7 +130,7 @@ def test_and_while_they_are_killed_at_any_moment(cls):
     """In a step, in a reset, in a replay, between recv and send: wherever the worker is after so many heartbeats."""
     expected = reference(one(cls), 6, 600, seed=SEED, n_groups=2)
     with pool_of(one(cls), 6, n_workers=2, n_groups=2, restarts=1000) as pool:
-        stop, beats, kills = threading.Event(), pool.slab.arrays["beats"], []
+        stop, beats, kills = threading.Event(), pool.status["beats"], []
 
         def kill_all_along():
             rng = np.random.default_rng(0)
@@ -157,15 +157,15 @@ def test_and_while_they_are_killed_at_any_moment(cls):
 
 @pytest.mark.usefixtures("no_pauses")
 def test_a_death_that_is_found_while_another_worker_is_awaited_changes_nothing():
-    """The dead worker had answered: its ended episodes are in the slab, and recv has not handed them out yet."""
+    """The dead worker had answered: its ended episodes are in the block, and recv has not handed them out yet."""
     expected = reference(one(toys.Slow, base_s=0.01), 2, 40, seed=SEED)
     with pool_of(one(toys.Slow, base_s=0.01), 2, n_workers=2, restarts=1000) as pool:
 
         def kill_who_is_done(t, group):
-            steps_done = pool.slab.arrays["steps_done"]
-            until(lambda: bool((steps_done == t + 1).any()), what="a finished slot")
+            taken = pool.status["taken"]  # a slot for each worker
+            until(lambda: bool((taken == 1).any()), what="a finished worker")
             if t % 4 == 3:
-                os.kill(pool.worker_pids[int(np.argmax(steps_done))], signal.SIGKILL)
+                os.kill(pool.worker_pids[int(np.argmax(taken))], signal.SIGKILL)
 
         same(expected, play(pool, 40, disturb=kill_who_is_done))
         assert len(pool.restarts) >= 9  # nobody looks for the one killed last
@@ -196,7 +196,7 @@ def test_reset_begins_again_goes_on_or_takes_a_new_seed(n_workers):
         assert (pool.observations()["obs"] == first).all()
 
 
-@pytest.mark.parametrize("cut_short", ["before the bell", "after one bell", "under way", "answered"])
+@pytest.mark.parametrize("cut_short", ["before any worker knows", "after one knows", "under way", "answered"])
 def test_a_reset_forgets_a_step_wherever_ctrl_c_cut_it_short(cut_short):
     expected = reference(one(toys.Slow), 4, 20, seed=SEED)
     with pool_of(one(toys.Slow), 4, n_workers=2) as pool:
@@ -204,13 +204,14 @@ def test_a_reset_forgets_a_step_wherever_ctrl_c_cut_it_short(cut_short):
         if cut_short in ("under way", "answered"):
             pool.send(np.ones(4, int))
         else:  # what send does, up to the moment
-            pool.groups.note_actions(np.ones(4, int), 0)
+            fragment = pool.progress.begin(0, 1, has_actor=False)
+            pool.progress.write_actions(fragment, np.ones(4, int))
             for pending in pool._pending:
                 pending.add(0)
-        if cut_short == "after one bell":
-            pool._ring(pool._supervisor.seats[1], pool._bells[0])
+        if cut_short == "after one knows":
+            pool._supervisor.handles[1].send_fragment(fragment)
         if cut_short == "answered":
-            until(lambda: bool((pool.slab.arrays["steps_done"] == 4).all()), what="the step")
+            until(lambda: pool.progress.taken() == 4, what="the step")
         pool.reset()
         same(expected, play(pool, 20))
         assert pool.restarts == []
@@ -376,62 +377,39 @@ def test_a_script_without_a_main_guard_runs_once(tmp_path, method):
     assert done.stderr == ""
 
 
-def test_first_come_hands_out_who_is_ready():
-    with pool_of(one(toys.Slow), 6, n_workers=6, n_groups=6) as pool:
-        counts = np.zeros(6, int)
-        pool.send_to(range(6), np.ones(6, int))
-        for _ in range(60):
-            slots, rows = pool.recv_first(2)
-            assert len(slots) == 2 == len(rows.reward)
-            assert np.isfinite(rows.reward).all()
-            counts[slots] += 1
-            pool.send_to(slots, np.ones(2, int))
-        assert counts.sum() == 120
-        assert (pool.slab.arrays["steps_done"] >= counts).all()
-        assert counts.min() >= 1
+@pytest.mark.parametrize("n_workers", [0, 1])
+def test_a_step_before_reset_or_after_close_is_refused(n_workers):
+    with make_pool(one(toys.Toy), 2, n_workers=n_workers) as pool, pytest.raises(PoolError, match="call reset before"):
+        pool.send(np.zeros(2, int))
+    for use in (lambda: pool.send(np.zeros(2, int)), pool.recv, pool.reset, lambda: pool.call(0, "get", "level")):
+        with pytest.raises(PoolError, match="the pool is closed"):
+            use()
 
 
-@pytest.mark.usefixtures("no_pauses")
-def test_first_come_plays_each_slots_own_episode_exactly_also_when_workers_die():
-    """Order is given up, content is not: slot by slot the rows are those of the serial pool."""
-    with pool_of(one(toys.Slow, base_s=0.0005), 4, n_workers=0) as pool:
-        expected = play(pool, 60, script=_Ones(4))[1:]
-    with pool_of(one(toys.Slow, base_s=0.0005), 4, n_workers=2, n_groups=4, restarts=100) as pool:
-        played = {slot: [] for slot in range(4)}
-        pool.send_to(range(4), np.ones(4, int))
-        for turn in range(4 * 60):
-            if turn % 40 == 20:
-                os.kill(pool.worker_pids[turn // 40 % 2], signal.SIGKILL)
-            (slot,), rows = pool.recv_first(1)
-            played[int(slot)].append(copied(rows))
-            if len(played[int(slot)]) < 60:
-                pool.send_to([slot], np.ones(1, int))
-        for slot, rows in played.items():
-            same([{name: array[slot : slot + 1] for name, array in row.items()} for row in expected], rows)
-        assert pool.restarts
+@pytest.mark.parametrize(
+    ("actions", "words"),
+    [
+        (2, r"int64 of shape \(\), wanted whole numbers of shape \(4,\)"),
+        ([0, 1], r"shape \(2,\), wanted whole numbers of shape \(4,\)"),
+        ([0.9, 0, 0, 0], "float64 of shape"),
+        ([float("nan")] * 4, "float64 of shape"),
+        ([0, 1, 99, 0], r"\[0, 1, 99, 0\], wanted numbers from 0 to 2"),
+        (None, "object of shape"),
+    ],
+)
+def test_actions_that_do_not_fit_are_refused_and_nothing_is_under_way(actions, words):
+    with pool_of(one(toys.Toy), 4, n_workers=0) as pool:
+        with pytest.raises(SettingsError, match=f"the actions of group 0 are .*{words}"):
+            pool.send(actions)
+        pool.send([0, 1, 0, 1])
+        assert pool.recv().reward.shape == (4,)
 
 
-class _Ones(Script):
-    def __init__(self, n):
-        self._n = n
-
-    def batch(self, t, group=0):
-        return np.ones(self._n, int)
-
-
-def test_first_come_refuses_what_it_cannot_do():
-    with (
-        pool_of(one(toys.Toy), 4, n_workers=1, n_groups=2) as pool,
-        pytest.raises(SettingsError, match="needs n_groups"),
-    ):
-        pool.recv_first(1)
-    with pool_of(one(toys.Toy), 2, n_workers=1, n_groups=2) as pool:
-        with pytest.raises(PoolError, match=r"k is 1, wanted 1 to the number of slots under way \(0\)"):
-            pool.recv_first(1)
-        pool.send_to([1], np.ones(1, int))
-        with pytest.raises(PoolError, match=r"slots \[1\] were sent actions already"):
-            pool.send_to([0, 1], np.ones(2, int))
-        assert pool.recv_first(1)[0].tolist() == [1]
+def test_continuous_actions_that_are_no_numbers_are_refused():
+    with pool_of(one(toys.BoxActions), 2, n_workers=0) as pool:
+        shape = (2, *pool.action_space.shape)
+        with pytest.raises(SettingsError, match="holds what is no number"):
+            pool.send(np.full(shape, np.nan))
 
 
 def test_sixty_four_envs_and_more_workers_than_slots_start():

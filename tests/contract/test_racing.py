@@ -22,7 +22,7 @@ from gymnasium.utils.env_checker import check_env
 from parcade.bench.racing import bench_racing, car_state, follow_track, measure_fidelity
 from parcade.env import racing
 from parcade.env.racing import FastCarRacing, car
-from parcade.evaluation import evaluate
+from parcade.train.evaluation import evaluate
 
 EPISODE_STEPS = 1000
 

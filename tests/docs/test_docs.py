@@ -22,7 +22,7 @@ def commands(page):
     return [line for line in lines if line.startswith("parcade ")]
 
 
-@pytest.mark.parametrize("name", ["first-run.md"])
+@pytest.mark.parametrize("name", ["first-run.md", "algorithms.md", "evaluation.md"])
 def test_python_examples_run(name, tmp_path):
     blocks = python_blocks(ROOT / "docs" / name)
     assert blocks
@@ -72,7 +72,7 @@ def test_every_logged_name_is_explained():
     row = {"return_mean": 1.0, "length_mean": 1.0, "success_rate": 1.0}
     losses = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance"]
     row["losses"] = dict.fromkeys([*losses, "learning_rate", "epochs"], 1.0)
-    row["time"] = dict.fromkeys(["seconds", "steps_per_s", "env_s", "inference_s", "learn_s", "worker_restarts"], 1.0)
+    row["time"] = dict.fromkeys(["seconds", "steps_per_s", "play_s", "learn_s", "worker_restarts"], 1.0)
     for tag in board_values(row, []):
         assert f"`{tag}`" in page, tag
 

@@ -12,13 +12,13 @@ from gymnasium import spaces
 
 from parcade import evaluate, resume
 from parcade.cli.main import main
+from parcade.config.settings import TrainSettings
 from parcade.env.slot import WHOLE
 from parcade.env.space_json import space_to_json
 from parcade.env.spec import EnvSpec
 from parcade.errors import UserError
 from parcade.learn.policy import NetSettings, Policy
 from parcade.run.model_file import save_model
-from parcade.settings import TrainSettings
 
 PARK = Path(__file__).parents[1] / "roms" / "park.gb"
 MARK = "mark.txt"

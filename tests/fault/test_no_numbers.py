@@ -6,12 +6,12 @@ import pytest
 from gymnasium import spaces
 
 from parcade import train
+from parcade.config.settings import make_settings
 from parcade.errors import ModelFileError, RunError
-from parcade.evaluation import evaluate
 from parcade.run.checkpoint import list_checkpoints, load_newest
 from parcade.run.directory import RunFolder
-from parcade.settings import make_settings
-from parcade.training import Training
+from parcade.train.evaluation import evaluate
+from parcade.train.training import Training
 
 SETTINGS = {
     **{"n_envs": 2, "n_steps": 16, "batch_size": 16, "n_workers": 0, "save_freq": 1, "total_timesteps": 128},
@@ -62,6 +62,6 @@ def test_a_model_with_other_actions_is_refused(tmp_path):
     gym.register("ThreeActions-v0", ThreeActions, disable_env_checker=True)
     try:
         with pytest.raises(ModelFileError, match=r"acts in Discrete\(2\), but ThreeActions-v0 takes Discrete\(3\)"):
-            evaluate(run.model, episodes=1, env_id="ThreeActions-v0")
+            evaluate(run.model, episodes=1, env_id="ThreeActions-v0", n_workers=0)
     finally:
         gym.registry.pop("ThreeActions-v0")

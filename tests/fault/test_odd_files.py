@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 from parcade.cli.main import main
-from parcade.config_file import read_config
+from parcade.config.file import read_config
 from parcade.console.mgba_state import gunzip, unpack
 from parcade.errors import ModelFileError, SaveStateError, SettingsError, UserError
 from parcade.game.map_file import load_map
-from parcade.input_file import short
+from parcade.host.input_file import short
 from parcade.run.archive import read_archive, write_archive
 from parcade.run.video import VideoFile
 

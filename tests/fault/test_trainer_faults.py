@@ -1,4 +1,4 @@
-"""What happens to workers and slabs when the trainer is killed, interrupted, or closes while they are stuck."""
+"""What happens to workers and shared files when the trainer is killed, interrupted, or closes while they are stuck."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from pool_support import gone, no_leaks, until  # noqa: F401
 from toy_envs import KILL, one
 
 from parcade.api import as_spec, make_pool
+from parcade.pool.mapped import sweep_stale
 from parcade.pool.process_pool import ProcessPool
-from parcade.pool.slab import sweep_stale
 
 TRAINER = """
 import os, signal, sys
@@ -77,21 +77,21 @@ def trainer():
         process.stderr.close()
 
 
-def slabs_of(pid):
-    return list(Path("/dev/shm").glob(f"parcade-{pid}-*.slab"))
+def blocks_of(pid):
+    return list(Path("/dev/shm").glob(f"parcade-{pid}-*.block"))
 
 
 @pytest.mark.parametrize("method", ["forkserver", "spawn", "fork"])
-def test_workers_end_with_a_trainer_killed_and_its_slab_is_swept(trainer, method):
+def test_workers_end_with_a_trainer_killed_and_its_files_are_swept(trainer, method):
     process, workers = trainer("toy", method)
     assert len(workers) == 2
-    assert len(slabs_of(process.pid)) == 1
+    assert len(blocks_of(process.pid)) == 2
     process.kill()
     process.wait()
     until(lambda: all(gone(pid) for pid in workers), what="the end of the workers")
-    assert len(slabs_of(process.pid)) == 1
+    assert len(blocks_of(process.pid)) == 2
     make_pool(toys.Toy, 1, n_workers=0).close()
-    assert slabs_of(process.pid) == []
+    assert blocks_of(process.pid) == []
 
 
 @pytest.mark.parametrize("how", ["stopped", "stuck in C code"])
@@ -110,7 +110,7 @@ def test_a_pool_nobody_closed_ends_with_the_program(trainer):
     process, workers = trainer("toy", how="unclosed")
     assert process.wait(30) == 0
     until(lambda: all(gone(pid) for pid in workers), what="the end of the workers")
-    assert slabs_of(process.pid) == []
+    assert blocks_of(process.pid) == []
     assert process.stderr.read() == ""
 
 
@@ -164,7 +164,7 @@ def test_close_is_bounded_in_time(how):
         os.kill(pids[1], signal.SIGSTOP)
     else:
         pool.send(np.array([1, KILL, 1]))
-        until(lambda: int(pool.slab.arrays["current_slot"][1]) == 1, what="the hang")
+        until(lambda: int(pool.status["current_slot"][1]) == 1, what="the hang")
     started = time.monotonic()
     pool.close()
     assert time.monotonic() - started < 12  # 5 s to end by themselves, then they are killed

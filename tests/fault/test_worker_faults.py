@@ -9,7 +9,7 @@ import time
 import numpy as np
 import pytest
 import toy_envs as toys
-from pool_support import Script, gone, no_leaks, own_processes, own_slabs, play, reference, same, until  # noqa: F401
+from pool_support import Script, gone, no_leaks, own_blocks, own_processes, play, reference, same, until  # noqa: F401
 from toy_envs import KILL, one
 
 from parcade.api import make_pool
@@ -114,14 +114,14 @@ def test_two_slots_whose_steps_kill_are_cut_one_after_the_other():
 def test_a_reset_that_always_kills_is_skipped(cls):
     seeds = (episode_seed(SEED, 1, 1), episode_seed(SEED, 2, 0))  # in the middle of the run, and at its start
     with pool_of(one(cls, where="reset", seeds=seeds), restarts=6, **options_for(cls)) as pool:
-        assert pool.slab.arrays["episode"].tolist() == [0, 0, 1]
+        assert pool.status["episode"].tolist() == [0, 0, 1]
         rows = play(pool, STEPS, script=Deadly())
         assert pool.cut_episodes == 2
         assert all(np.isfinite(row["obs:obs"]).all() for row in rows)
-        assert pool.slab.arrays["episode"][1] >= 2
+        assert pool.status["episode"][1] >= 2
         assert "at its reset of episode 1" in pool.restarts[-1]
         dump = pool.dump()
-        assert (dump["episode"] == pool.slab.arrays["episode"]).all()
+        assert (dump["episode"] == pool.status["episode"]).all()
 
 
 def test_a_reset_that_kills_once_changes_nothing(tmp_path):
@@ -178,8 +178,8 @@ def test_a_worker_that_cannot_live_ends_with_one_error_and_leaves_nothing():
     ):
         play(pool, STEPS, script=Deadly(kills={0: 1, 1: 1}))
     assert all(gone(pid) for pid in pids)
-    assert (own_processes(), own_slabs(), pool.alive) == ([], [], False)
-    assert pool.dump()["episode"].shape == (N,) if not any(pool.groups.under_way) else True
+    assert (own_processes(), own_blocks(), pool.alive) == ([], [], False)
+    assert pool.dump()["episode"].shape == (N,) if not any(pool.progress.under_way) else True
     with pytest.raises(PoolError, match="the pool is closed"):
         pool.send(np.ones(N, int))
     pool.close()
@@ -279,7 +279,7 @@ def test_a_kill_in_the_middle_of_a_replay_is_one_more_death_and_nothing_else():
     with pool_of(factory, 1, n_workers=0) as serial:
         expected = play(serial, 60, script=Deadly(1))
     with pool_of(factory, 1) as pool:
-        beats, killed = pool.slab.arrays["beats"], []
+        beats, killed = pool.status["beats"], []
 
         def kill_twice(t, _):
             if t == 50:
@@ -290,7 +290,7 @@ def test_a_kill_in_the_middle_of_a_replay_is_one_more_death_and_nothing_else():
             started = int(beats[0])
             until(lambda: len(pool.restarts) == 1 and int(beats[0]) > started + 20, what="a replay under way")
             os.kill(pool.worker_pids[0], signal.SIGKILL)
-            killed.append(int(pool.slab.arrays["running_length"][0]))
+            killed.append(int(pool.status["running_length"][0]))
 
         import threading
 
@@ -312,7 +312,7 @@ class _SlowReplay(toys.Toy):
         return super().step(action)
 
 
-def test_an_env_that_cannot_be_replayed_has_its_episode_truncated(tmp_path):
+def test_an_env_that_cannot_be_replayed_has_its_episode_truncated(tmp_path, caplog):
     """The episode cannot be brought back: its end is told as a truncation, where the replay broke off."""
     with pool_of(one(toys.Forgetful, marker=str(tmp_path / "played")), 1) as pool:
         play(pool, 6, script=Deadly(1))
@@ -322,8 +322,8 @@ def test_an_env_that_cannot_be_replayed_has_its_episode_truncated(tmp_path):
         assert rows.truncated.tolist() == [True]
         assert rows.episode_length.tolist() == [3]
         assert pool.cut_episodes == 1
-        assert "the replay of episode 0 ended at step 3 of 6" in pool.restarts[1]
-        assert len(pool.restarts) == 3
+        assert "slot 0 cannot be restored exactly after a death; its episode is truncated" in caplog.text
+        assert len(pool.restarts) == 1
         play(pool, 5, script=Deadly(1))
 
 
@@ -340,3 +340,30 @@ def test_lantern_survives_every_signal_at_once():
 
         same(expected, play(pool, 30, disturb=hit_all))
         assert len(pool.restarts) == 3  # SIGTERM is the trainer's to answer: `timeout` sends it to all of its group
+
+
+class _OwnClock(toys.Toy):
+    """Observes the time of day, which no replay can repeat."""
+
+    def step(self, action):
+        seen, reward, _, _, info = super().step(action)
+        return np.array([time.monotonic(), *seen[1:]], seen.dtype), reward, False, False, info
+
+
+def test_an_env_that_cannot_be_repeated_is_told_and_its_episode_truncated(caplog):
+    with make_pool(_OwnClock, 2, n_workers=1, seed=SEED) as pool:
+        pool.reset()
+        for _ in range(3):
+            pool.send(np.zeros(2, int))
+            before = pool.recv().obs["obs"].copy()
+        os.kill(pool.worker_pids[0], signal.SIGKILL)
+        pool.send(np.zeros(2, int))
+        rows = pool.recv()
+        assert rows.truncated.tolist() == [True, True]
+        assert (rows.final["obs"] == before).all()
+        assert rows.episode_length.tolist() == [3, 3]
+        assert "is not a function of its seed and actions, so slot 0, 1 cannot be restored exactly" in caplog.text
+        assert "restored exactly" not in pool.restarts[0]
+        assert pool.cut_episodes == 2
+        pool.send(np.zeros(2, int))
+        assert not pool.recv().truncated.any()

@@ -37,9 +37,8 @@ def rows_are_independent() -> bool:
 
 
 def first_log_ratio(trained) -> torch.Tensor:
-    trained.collector.collect()
-    trained.learner._estimate_advantages(trained.rollout)
-    batch = next(next(trained.learner._minibatches.epochs(trained.rollout)))
+    rollout = trained.learner.prepare(trained.collect())
+    batch = next(next(trained.learner.minibatches.epochs(rollout)))
     return ppo_loss(trained.policy, batch, trained.learner.settings, 0.2).log_ratio.detach()
 
 
@@ -52,7 +51,7 @@ def test_ratio_is_one_before_the_first_step(case):
         assert log_ratio.abs().max() < 1e-6, round_
         if rows_are_independent() and "lstm" not in case:
             assert not log_ratio.any(), round_  # to the bit; an LSTM's kernel adds in another order over time
-        trained.learner.update(trained.rollout)
+        trained.learner.update(trained.pool.block)
 
 
 @pytest.mark.parametrize("n_envs", [1, 2, 3, 5])
@@ -63,4 +62,4 @@ def test_few_slots_get_the_numbers_of_many(n_envs):
         assert log_ratio.abs().max() < 1e-6
         if rows_are_independent():
             assert not log_ratio.any()
-        trained.learner.update(trained.rollout)
+        trained.learner.update(trained.pool.block)

@@ -63,7 +63,7 @@ def make_both(observation, action):
     net = NetSettings(cnn="nature", hidden=() if picture else (64, 64))
     trained = bench(lambda: OnlyDeaths(observation, action), n_envs=N, n_steps=T, net=net, learning_rate=1e-3, **PPO)
     torch.nn.init.normal_(trained.policy.actor[-1].weight, std=0.1)
-    rollout = trained.collector.collect()
+    rollout = trained.learner.prepare(trained.collect())
     arch = {} if picture else {"net_arch": [64, 64]}
     env = sb3.common.env_util.make_vec_env(lambda: OnlyDeaths(observation, action), N)
     theirs = sb3.PPO(
@@ -82,7 +82,7 @@ def make_both(observation, action):
     assert set(pairs) == set(own)
     theirs.policy.load_state_dict({**weights, **{name: own[ours].clone() for ours, name in pairs.items()}})
     fill(theirs, rollout)
-    return trained, theirs, pairs
+    return trained, theirs, pairs, rollout
 
 
 def fill(theirs, rollout):
@@ -92,15 +92,17 @@ def fill(theirs, rollout):
     for t in range(T):
         actions = rollout.actions[t].numpy().reshape(N, -1)
         values = torch.from_numpy(rollout.values[t].copy())
-        buffer.add(rollout.obs["obs"][t], actions, rollout.rewards[t], starts, values, rollout.log_probs[t].clone())
+        buffer.add(
+            rollout.obs["obs"][t].numpy(), actions, rollout.rewards[t], starts, values, rollout.log_probs[t].clone()
+        )
         starts = rollout.terminated[t].copy()
     buffer.compute_returns_and_advantage(torch.from_numpy(rollout.values[T].copy()), starts)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_losses_and_gradients_are_those_of_sb3(case):
-    trained, theirs, pairs = make_both(*CASES[case])
-    rollout, learner = trained.rollout, trained.learner
+    trained, theirs, pairs, rollout = make_both(*CASES[case])
+    learner = trained.learner
     shift = torch.linspace(-0.3, 0.3, N)  # so that ratios leave the clip range on both sides
     rollout.log_probs += shift
     theirs.rollout_buffer.log_probs += shift.numpy()
@@ -112,7 +114,7 @@ def test_losses_and_gradients_are_those_of_sb3(case):
 
     learner._estimate_advantages(rollout)
     assert np.allclose(rollout.advantages.numpy(), theirs.rollout_buffer.advantages.reshape(N, T).T, atol=1e-5)
-    batch = next(next(learner._minibatches.epochs(rollout)))
+    batch = next(next(learner.minibatches.epochs(rollout)))
     losses = ppo_loss(trained.policy, batch, learner.settings, PPO["clip_range"])
     assert losses.policy.item() == pytest.approx(said["train/policy_gradient_loss"], abs=1e-5)
     assert losses.value.item() == pytest.approx(said["train/value_loss"], rel=1e-5)
@@ -130,9 +132,9 @@ def test_losses_and_gradients_are_those_of_sb3(case):
 
 @pytest.mark.parametrize("case", ["vector-discrete", "vector-box", "picture-discrete"])
 def test_whole_updates_end_in_the_weights_of_sb3(case):
-    trained, theirs, pairs = make_both(*CASES[case])
+    trained, theirs, pairs, rollout = make_both(*CASES[case])
     for _ in range(3):  # clipped gradients and Adam, three times over the same rollout
-        numbers = trained.learner.update(trained.rollout)
+        numbers = trained.learner.learn(rollout)
         theirs.train()
     said = theirs.logger.name_to_value
     assert numbers["explained_variance"] == pytest.approx(said["train/explained_variance"], abs=1e-4)

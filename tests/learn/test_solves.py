@@ -22,7 +22,7 @@ def test_continuous_answers_are_learned(box):
 def test_an_episode_that_is_only_cut_keeps_its_future():
     trained = bench(Endless, gamma=0.9, learning_rate=1e-2, vf_coef=1.0)
     trained.returns(60)
-    values = trained.collector.collect().values
+    values = trained.learner.prepare(trained.collect()).values
     assert values == pytest.approx(1 / (1 - 0.9), abs=0.3)  # counted as deaths, no value could pass 4.1
 
 

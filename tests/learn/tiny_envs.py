@@ -10,15 +10,13 @@ import numpy as np
 import torch
 from gymnasium import spaces
 
-from parcade.assembly import leaf_shapes
-from parcade.env.slot import leaves
 from parcade.env.spec import EnvSpec
-from parcade.learn.collect import Collector
 from parcade.learn.loss import PpoSettings
 from parcade.learn.policy import NetSettings, Policy
-from parcade.learn.ppo import Learner
-from parcade.learn.rollout import Rollout
+from parcade.learn.ppo import Ppo
+from parcade.pool.block import Block
 from parcade.pool.serial_pool import SerialPool
+from parcade.train.assembly import leaf_shapes
 
 
 class Maze(gym.Env):
@@ -177,32 +175,31 @@ OPEN: list[SerialPool] = []  # closed after each test by conftest.py
 class Bench:
     pool: SerialPool
     policy: Policy
-    rollout: Rollout
-    collector: Collector
-    learner: Learner
+    learner: Ppo
+    n_steps: int
+    seed: int
+
+    def collect(self) -> Block:
+        """Play one rollout with the present weights."""
+        return self.pool.play(self.learner.actor(), self.learner.weights(), self.seed + 1, self.n_steps)
 
     def returns(self, updates: int) -> list[float]:
         """Train and return the mean return of each update's finished episodes."""
         means = []
         for _ in range(updates):
-            rollout = self.collector.collect()
-            self.learner.update(rollout)
-            means.append(float(np.mean([episode.total_reward for episode in rollout.episodes] or [np.nan])))
+            block = self.collect()
+            self.learner.update(block)
+            means.append(float(np.mean([episode.total_reward for episode in block.episodes()] or [np.nan])))
         return means
 
 
-def bench(env, n_envs=16, n_steps=32, n_groups=2, seed=0, net=None, scaler=None, **ppo) -> Bench:
+def bench(env, n_envs=16, n_steps=32, n_groups=1, seed=0, net=None, scaler=None, **ppo) -> Bench:
     """Return everything a training needs, on ``env`` (a class or a function that makes an env)."""
     pool = SerialPool(EnvSpec(factory=cloudpickle.dumps(env)), n_envs, seed=seed, n_groups=n_groups)
     OPEN.append(pool)
-    shapes = leaf_shapes(pool.observation_space)
     torch.manual_seed(seed)
-    policy = Policy(shapes, pool.action_space, net or NetSettings(hidden=(64, 64)))
-    distribution = policy.distribution
-    rows = leaves(pool.observation_space)
-    rollout = Rollout(n_steps, n_envs, rows, distribution.action_shape, distribution.action_dtype)
-    collector = Collector(pool, policy, rollout, torch.Generator().manual_seed(seed + 1))
+    policy = Policy(leaf_shapes(pool.observation_space), pool.action_space, net or NetSettings(hidden=(64, 64)))
     settings = PpoSettings(**{"learning_rate": 3e-3, "batch_size": 128, **ppo})
-    learner = Learner(policy, settings, torch.Generator().manual_seed(seed + 2), return_scaler=scaler)
+    learner = Ppo(policy, settings, seed + 2, return_scaler=scaler)
     pool.reset()
-    return Bench(pool, policy, rollout, collector, learner)
+    return Bench(pool, policy, learner, n_steps, seed)

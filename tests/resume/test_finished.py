@@ -7,6 +7,7 @@ import pytest
 
 from parcade import resume, train
 from parcade.cli.main import main
+from parcade.train.events import Updated
 
 SETTINGS = {
     **{"game": "lantern", "seed": 3, "n_envs": 2, "n_steps": 16, "max_steps": 12, "total_timesteps": 64},
@@ -62,9 +63,9 @@ def test_a_run_whose_checkpoints_are_gone_is_not_begun_anew(run, capsys):
 def test_an_interrupted_run_is_not_finished(tmp_path):
     events = []
 
-    def stop_at_once(what, data):
-        events.append(what)
-        if what == "update" and len(events) < 4:
+    def stop_at_once(event):
+        events.append(event)
+        if isinstance(event, Updated):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

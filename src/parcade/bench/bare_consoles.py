@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from parcade.cores import usable_cores
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError
+from parcade.host.cores import usable_cores
 
 HEADSTART_S = 0.02  # orders reach every process before the moment at which all begin
 STEPS_PER_LOOK = 16  # how often a bare process looks at the clock
@@ -175,10 +175,10 @@ def _rate(players: list[Iterator[None]], seconds: float) -> float:
 
 def _play(env: ConsoleEnv, episodes: list[RecordedEpisode]) -> Iterator[None]:
     """Replay the episodes for ever, a step for each ``next``: the buttons are pressed and nobody looks."""
-    press, rows = env.press, fresh_rows(env.observation_space)
+    emulate, rows = env.emulate, fresh_rows(env.observation_space)
     while True:
         for episode in episodes:
             env.begin(episode.seed, rows)
             for action in episode.actions:
-                press(action)
+                emulate(action)
                 yield

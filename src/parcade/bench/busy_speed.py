@@ -16,10 +16,10 @@ from parcade.bench.interleave import Contender, interleave
 from parcade.bench.machine import machine
 from parcade.bench.progress import Say, tell_stderr
 from parcade.console.base import Memory
-from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.game.base import Action, Features, Game, write_features
+from parcade.host.cores import usable_cores
 
 STATE, _STATE = 0x02000000, struct.Struct("<4I")
 USERS_STEPS_PER_S = (35.0, 40.0)  # what users report for one Emerald in mGBA at six frames a step

@@ -13,9 +13,9 @@ from parcade.bench.machine import machine, rss_mb
 from parcade.bench.progress import Say, tell_stderr
 from parcade.bench.soak import REPORT_EVERY_S, RSS_NOISE_MB, checksum, growth, n_open_files
 from parcade.bench.soak_actions import Driver, SaveCount, soak_spec
-from parcade.cores import usable_cores
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
+from parcade.host.cores import usable_cores
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
 
@@ -66,9 +66,9 @@ def _run(
     memory: list[float] = []  # of this process and all workers, MB
     started = next_report = time.monotonic()
     while time.monotonic() - started < seconds and (max_env_steps is None or steps < max_env_steps):
-        for group, slots in enumerate(pool.groups.slots):
+        for group, slots in enumerate(pool.progress.slots):
             pool.send(driver.actions(slots), group)
-        for group, slots in enumerate(pool.groups.slots):
+        for group, slots in enumerate(pool.progress.slots):
             rows = pool.recv(group)
             running = checksum(rows, running)
             episodes += int((rows.terminated | rows.truncated).sum())

@@ -20,15 +20,15 @@ from parcade.bench.interleave import Contender, interleave, median_ratio
 from parcade.bench.machine import machine, private_mb
 from parcade.bench.peers import MULTIPROCESS, installed_peers, open_peer
 from parcade.bench.progress import Say, tell_stderr
-from parcade.cores import usable_cores
 from parcade.env.make import check_spec
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError, SettingsError
+from parcade.host.cores import usable_cores
 from parcade.pool.process_pool import ProcessPool
 
 N_READY_ACTIONS = 512
 N_RECORDED = 8  # episodes the limit replays
-LIMIT, UNDRAWN, BY_ITSELF = "limit", "limit, undrawn", ", by itself"
+LIMIT, UNDRAWN, IN_FRAGMENTS = "limit", "limit, undrawn", ", in fragments"
 
 
 class PoolContender:
@@ -39,11 +39,11 @@ class PoolContender:
         self.pool = ProcessPool(spec, n_envs, n_workers=n_workers, n_groups=min(2, n_envs))
         self.n_workers = self.pool.n_workers
         try:
-            n_actions = int(self.pool.action_space.n)
+            n_actions = int(self.pool.action_space.n)  # type: ignore[attr-defined]
         except AttributeError:
             self.pool.close()
             raise SettingsError(f"bench env needs an env with Discrete actions, {spec.label} has others") from None
-        sizes = [len(slots) for slots in self.pool.groups.slots]
+        sizes = [len(slots) for slots in self.pool.progress.slots]
         rng = np.random.default_rng([1])
         self._actions = [rng.integers(n_actions, size=(N_READY_ACTIONS, size)) for size in sizes]
         self._sizes, self._next = sizes, 0
@@ -68,8 +68,11 @@ class PoolContender:
         return n / (time.perf_counter() - started)
 
     def private_mb(self) -> float:
-        """Return the memory only the workers hold, and the slab, in MB."""
-        return sum(private_mb(pid) for pid in self.pool.worker_pids) + self.pool.slab.layout.size / 1e6
+        """Return the memory only the workers hold, and what they share, in MB."""
+        return (
+            sum(private_mb(pid) for pid in self.pool.worker_pids)
+            + sum(file.layout.dense_size for file in self.pool.shared_files) / 1e6
+        )
 
     def close(self) -> None:
         """Close the pool."""
@@ -106,7 +109,9 @@ def bench_env(
         entries: dict[str, Contender] = {LIMIT: bare.variant(draw=True), UNDRAWN: bare.variant(draw=False)}
         pools = _open_pools(stack, spec, n_envs, workers, say)
         entries |= pools
-        entries |= {f"{name}{BY_ITSELF}": FragmentContender(entry.pool) for name, entry in pools.items()}
+        for name, pool in pools.items():
+            entries[f"{name}{IN_FRAGMENTS}"] = fragments = FragmentContender(spec, pool.n_envs, pool.n_workers)
+            stack.callback(fragments.close)
         names = _open_peers(stack, spec, peer_envs if peers else 0, entries, say)
         rates = interleave(entries, rounds, seconds, say)
         memory = {name: entry.private_mb() for name, entry in pools.items()}
@@ -184,8 +189,8 @@ def _pool_row(
         "steps_per_s": statistics.median(rates[name]),
         "of_limit": median_ratio(rates[name], limit),
         "of_limit_in_step": median_ratio(rates[name], in_step),
-        "stretch_steps_per_s": statistics.median(rates[f"{name}{BY_ITSELF}"]),
-        "stretch_of_limit": median_ratio(rates[f"{name}{BY_ITSELF}"], limit),
+        "fragment_steps_per_s": statistics.median(rates[f"{name}{IN_FRAGMENTS}"]),
+        "fragment_of_limit": median_ratio(rates[f"{name}{IN_FRAGMENTS}"], limit),
         "mb_per_env": growth / further if further else None,  # per env beyond the smallest pool's
         "workers_mb": memory[name],
     }

@@ -1,4 +1,4 @@
-"""A pool whose slots play by themselves, as `train` plays small policies, with random actions."""
+"""A pool that plays fragments, as `train` does, with random actions."""
 
 from __future__ import annotations
 
@@ -7,39 +7,53 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from parcade.env.spec import EnvSpec
+from parcade.pool.actor import ActorRows, ActorShape, Array, Choose
 from parcade.pool.process_pool import ProcessPool
-from parcade.pool.protocol import Array, Choose
 
-STRETCH = 32  # steps; a training's rollout is longer
+STEPS = 128  # of a fragment: the rollout of a training with default settings
 
 
 @dataclass(frozen=True, slots=True)
-class RandomPlayer:
+class DiceActor:
     """Chooses one of n, each as often."""
 
     n: int
-    n_weights: int = 0
+    preload: tuple[str, ...] = ()
 
-    def prepare(self, weights: Array, seed: int, slots: range, n_steps: int) -> Choose:
+    @property
+    def shape(self) -> ActorShape:
+        """It keeps nothing."""
+        return ActorShape()
+
+    def prepare(self, weights: Array, seed: int, slots: range) -> Choose:
         """Draw all actions before the first step; a slot's are the same whoever runs it."""
-        actions = np.random.default_rng([seed]).integers(self.n, size=(slots.stop, n_steps))[slots.start :].T
-        return lambda step, rows: actions[step]
+        drawn = np.random.default_rng([seed]).integers(self.n, size=(slots.stop, STEPS))
+        actions = drawn[slots.start : slots.stop : slots.step].T
+
+        def choose(rows: ActorRows) -> Array:
+            return np.asarray(actions[rows.step])
+
+        return choose
 
 
 class FragmentContender:
-    """Someone else's pool, measured in stretches."""
+    """A pool measured in fragments, all its slots in one group, as `train` opens it."""
 
-    def __init__(self, pool: ProcessPool) -> None:
-        self._pool, self._player, self._next = pool, RandomPlayer(int(pool.action_space.n)), 0
+    def __init__(self, spec: EnvSpec, n_envs: int, n_workers: int | None = None) -> None:
+        self._pool = ProcessPool(spec, n_envs, n_workers=n_workers)
+        self._actor, self._next = DiceActor(int(self._pool.action_space.n)), 0  # type: ignore[attr-defined]
+        self._pool.reset()
 
     def turn(self, seconds: float) -> float:
         """Play for about ``seconds``."""
         n, started = 0, time.perf_counter()
         while time.perf_counter() - started < seconds:
-            self._pool.play(self._player, np.zeros(0), self._next, STRETCH)
+            self._pool.play(self._actor, np.zeros(0), self._next, STEPS)
             self._next += 1
-            n += STRETCH * self._pool.n_envs
+            n += STEPS * self._pool.n_envs
         return n / (time.perf_counter() - started)
 
     def close(self) -> None:
-        """The pool is closed by who opened it."""
+        """Close the pool."""
+        self._pool.close()

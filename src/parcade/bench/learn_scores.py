@@ -36,6 +36,7 @@ def bench_learn(
     seeds: int = 3,
     budget: float = 1.0,
     peers: bool = True,
+    overlap: bool = False,
     out: str | Path | None = None,
     table: Mapping[str, Task] | None = None,
     say: Say = tell_stderr,
@@ -50,7 +51,7 @@ def bench_learn(
     if seeds < 1 or budget <= 0:
         raise SettingsError(f"bench learn needs 1 seed or more and a budget above 0, got {seeds} and {budget:g}")
     kept = Kept(Path(out) if out else None)
-    results = [_run_task(name, table[name], seeds, budget, peers, kept, say) for name in tasks or table]
+    results = [_run_task(name, table[name], seeds, budget, peers, overlap, kept, say) for name in tasks or table]
     return {
         "bench": "learn",
         "tasks": results,
@@ -99,13 +100,17 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
     return runs
 
 
-def _run_task(name: str, task: Task, seeds: int, budget: float, peers: bool, kept: Kept, say: Say) -> dict[str, Any]:
+def _run_task(
+    name: str, task: Task, seeds: int, budget: float, peers: bool, overlap: bool, kept: Kept, say: Say
+) -> dict[str, Any]:
     env_steps = scaled_steps(task, budget)
     trainers: dict[str, Callable[[int, Tell], Trained]] = {
         "ours": lambda seed, tell: train_ours(task, {}, seed, env_steps, tell)
     }
     if peers and peer_installed(task):
         trainers["sb3"] = lambda seed, tell: train_peer(task, seed, env_steps, tell)
+    if overlap:
+        trainers["overlap"] = lambda seed, tell: train_ours(task, {"overlap": True}, seed, env_steps, tell)
     if task.without:
         trainers["without"] = lambda seed, tell: train_ours(task, task.without, seed, env_steps, tell)
     runs: dict[str, list[dict[str, Any]]] = {trainer: [] for trainer in trainers}
@@ -169,6 +174,7 @@ def _judged(name: str, task: Task, env_steps: int, scores: dict[str, dict[str, A
         "deterministic": task.deterministic,
         "ours": scores["ours"],
         "sb3": {"name": task.peer, **theirs} if theirs else None,
+        "overlap": scores.get("overlap"),
         "without": {"changed": dict(task.without), **without} if without else None,
         "published": asdict(task.published) if task.published else None,
         "faults": faults,

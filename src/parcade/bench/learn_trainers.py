@@ -19,15 +19,16 @@ from parcade.bench.learn_tasks import Task
 from parcade.bench.networks import sb3_policy
 from parcade.bench.peers import LeanEnv
 from parcade.bench.train_speed import NO_EXTRAS
-from parcade.cores import usable_cores
+from parcade.config.settings import TrainSettings, make_settings
 from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows, read_leaves
 from parcade.env.spec import EnvSpec
 from parcade.game.base import FIRST_HELD_OUT_SEED
-from parcade.learn.act import Actor
+from parcade.host.cores import usable_cores
+from parcade.learn.single_actor import SingleActor
 from parcade.run.directory import RunFolder
-from parcade.settings import TrainSettings, make_settings
-from parcade.training import Training
+from parcade.train.events import Event, Updated
+from parcade.train.training import Training
 
 PACKAGES = {"PPO": "stable_baselines3", "RecurrentPPO": "sb3_contrib", "MaskablePPO": "sb3_contrib"}
 Rows = Mapping[str, Any]
@@ -37,7 +38,7 @@ Tell = Callable[[int], None]  # told the env steps so far, now and then
 class Player(Protocol):
     """Something that acts in one env."""
 
-    def begin(self) -> None:
+    def begin(self, episode_seed: int = 0) -> None:
         """Forget the episode before."""
         ...
 
@@ -66,9 +67,9 @@ def settings_of(task: Task, changes: Mapping[str, Any], seed: int, env_steps: in
 def train_ours(task: Task, changes: Mapping[str, Any], seed: int, env_steps: int, tell: Tell) -> Trained:
     """Train as `parcade train` does, in a folder that is thrown away; Ctrl-C ends it at once."""
 
-    def watch(what: str, row: dict[str, Any]) -> None:
-        if what == "update":
-            tell(row["env_steps"])
+    def watch(event: Event) -> None:
+        if isinstance(event, Updated):
+            tell(event.row["env_steps"])
 
     with tempfile.TemporaryDirectory() as folder:
         settings = settings_of(task, changes, seed, env_steps).model_copy(update={"log_root": folder})
@@ -79,7 +80,9 @@ def train_ours(task: Task, changes: Mapping[str, Any], seed: int, env_steps: int
         if result.interrupted:
             raise KeyboardInterrupt
         seconds = time.perf_counter() - started
-        return Trained(Actor(training.policy, deterministic=task.deterministic, seed=seed), result.env_steps, seconds)
+        return Trained(
+            SingleActor(training.policy, deterministic=task.deterministic, seed=seed), result.env_steps, seconds
+        )
 
 
 def peer_installed(task: Task) -> bool:
@@ -205,7 +208,7 @@ class _PeerPlayer:
         self._space: spaces.Space[Any] = model.observation_space
         self.begin()
 
-    def begin(self) -> None:
+    def begin(self, episode_seed: int = 0) -> None:
         self._state: Any = None
         self._first = True
 
@@ -231,7 +234,7 @@ def play(player: Player, spec: EnvSpec, task: Task) -> float:
     try:
         for index in range(task.episodes):
             env.begin(FIRST_HELD_OUT_SEED + index, rows)
-            player.begin()
+            player.begin(FIRST_HELD_OUT_SEED + index)
             total, ended = 0.0, False
             while not ended:
                 reward, terminated, truncated = env.advance(player(rows), rows)

@@ -27,7 +27,7 @@ from parcade.bench.progress import Say, tell_stderr
 from parcade.bench.soak_actions import Driver, SaveCount, soak_spec
 from parcade.errors import SettingsError
 from parcade.pool.process_pool import ProcessPool
-from parcade.pool.protocol import StepRows
+from parcade.pool.progress import StepRows
 
 SIGNALS = (signal.SIGKILL, signal.SIGSEGV, signal.SIGSTOP)
 GAP_S = (1.0, 5.0)  # between two kills
@@ -72,10 +72,10 @@ def soak(
     finally:
         logger.setLevel(level)
     result["orphans"] = len(_still_alive(watch.pids))
-    result["slabs_left"] = sum(pool.slab.path.exists() for pool in (calm, shot_at))
+    result["files_left"] = sum(file.path.exists() for pool in (calm, shot_at) for file in pool.shared_files)
     result["passed"] = bool(
         result["checksums_equal"]
-        and not (result["orphans"] or result["slabs_left"] or result["cut_episodes"])
+        and not (result["orphans"] or result["files_left"] or result["cut_episodes"])
         and result["fds_start"] == result["fds_end"]
         and result["rss_flat"]
     )
@@ -108,11 +108,11 @@ class _Watch:
         self.saves = SaveCount(self.calm.metric_names)
         started = next_report = time.monotonic()
         while self.seconds < self._seconds and self.env_steps < self._max_steps and self.first_difference is None:
-            for group, slots in enumerate(self.calm.groups.slots):
+            for group, slots in enumerate(self.calm.progress.slots):
                 actions = driver.actions(slots)
                 for pool in pools:
                     pool.send(actions, group)
-            for group, slots in enumerate(self.calm.groups.slots):
+            for group, slots in enumerate(self.calm.progress.slots):
                 for index, pool in enumerate(pools):
                     rows = pool.recv(group)
                     self.checksums[index] = checksum(rows, self.checksums[index])

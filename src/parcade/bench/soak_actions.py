@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from parcade.env.make import make_game
 from parcade.env.spec import EnvSpec
-from parcade.pool.protocol import StepRows
+from parcade.pool.progress import StepRows
 
 SAVES_PER_STEP = 1 / 200  # how often a slot that plays at random begins the script
 WITH_SAVING = {"meadow": "parcade.game.meadow:MeadowWithStart"}  # titles whose default has no way to the save menu

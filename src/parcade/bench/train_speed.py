@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from parcade.bench.collecting import measure_collecting
 from parcade.bench.env_speed import PoolContender
 from parcade.bench.fragments import FragmentContender
 from parcade.bench.interleave import Contender, median_ratio
@@ -25,12 +26,13 @@ from parcade.bench.networks import BareLearning, BareNetwork, sb3_policy
 from parcade.bench.peers import gymnasium_sync, sb3_dummy, sb3_subproc
 from parcade.bench.progress import Say, tell_stderr
 from parcade.bench.single_file_ppo import SingleFilePpo
-from parcade.cores import usable_cores
+from parcade.config.settings import TrainSettings, make_settings
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
+from parcade.host.cores import usable_cores
 from parcade.run.directory import RunFolder
-from parcade.settings import make_settings
-from parcade.training import Training
+from parcade.train.events import Event, Updated
+from parcade.train.training import Training
 
 NATURE: dict[str, Any] = {"env_id": ENV_ID, "imports": ("parcade.bench.nature_env",)}
 CASES: dict[str, dict[str, Any]] = {
@@ -61,7 +63,12 @@ class Scale:
 
 
 def bench_train(
-    cases: Sequence[str] = tuple(CASES), *, rounds: int = 5, scale: Scale | None = None, say: Say = tell_stderr
+    cases: Sequence[str] = tuple(CASES),
+    *,
+    rounds: int = 5,
+    scale: Scale | None = None,
+    overlap: bool = False,
+    say: Say = tell_stderr,
 ) -> dict[str, Any]:
     """Measure the cases one after another; the keys stand in docs/bench.md."""
     unknown = [case for case in cases if case not in CASES]
@@ -72,20 +79,29 @@ def bench_train(
     scale = scale or Scale()
     return {
         "bench": "train",
-        "cases": [_measure_case(case, rounds, scale, say) for case in cases],
+        "cases": [_measure_case(case, rounds, scale, overlap, say) for case in cases],
+        "overlap": overlap,
         "rounds": rounds,
         **asdict(scale),
         "machine": machine(),
     }
 
 
-def _measure_case(case: str, rounds: int, scale: Scale, say: Say) -> dict[str, Any]:
+def _measure_case(case: str, rounds: int, scale: Scale, overlap: bool, say: Say) -> dict[str, Any]:
+    settings = _settings(case, scale, overlap)
     spec = _spec(CASES[case])
     with ExitStack() as stack:
         peers = _open_peers(case, spec, scale, stack)
-        pool = PoolContender(spec, scale.n_envs)
-        stack.callback(pool.close)
-        rates = _interleave(case, rounds, scale, peers, pool, say)
+        players: list[Contender] = [PoolContender(spec, scale.n_envs), FragmentContender(spec, scale.n_envs)]
+        for player in players:
+            stack.callback(player.close)
+        rates = _interleave(case, settings, rounds, scale, peers, players, say)
+    collecting = measure_collecting(settings)
+    for row in collecting:
+        say(
+            f"{case:<12} collecting with {row['n_workers']} workers: {row['steps_per_s']:,.0f} steps/s, "
+            f"the trainer computes {row['trainer_cpu_share']:.1%} of the time"
+        )
     ours, names, limits = rates["ours"], list(peers), _limits(rates, scale.n_epochs)
     best = max(names, key=lambda name: statistics.median(rates[name]), default=None)
     return {
@@ -100,6 +116,7 @@ def _measure_case(case: str, rounds: int, scale: Scale, say: Say) -> dict[str, A
         "limit_steps_per_s": statistics.median(limits),
         "of_limit": median_ratio(ours, limits),
         "limit_over_best_peer": median_ratio(limits, rates[best]) if best else None,
+        "collecting": collecting,
     }
 
 
@@ -158,15 +175,18 @@ def _sb3_update(case: str, vector_env: Any, scale: Scale) -> Callable[[], float]
 
 
 def _interleave(
-    case: str, rounds: int, scale: Scale, peers: dict[str, Callable[[], float]], pool: PoolContender, say: Say
+    case: str,
+    settings: TrainSettings,
+    rounds: int,
+    scale: Scale,
+    peers: dict[str, Callable[[], float]],
+    players: list[Contender],
+    say: Say,
 ) -> dict[str, list[float]]:
     """Train; in the pause after each of our updates let the others take theirs. The first round warms up."""
     rates: dict[str, list[float]] = {name: [] for name in ("ours", "learning", "limit, env", "limit, learning", *peers)}
     bare: list[BareLearning] = []
-    players: list[Contender] = [pool]
-    if case == "features-mlp":  # its policy plays in the workers
-        players.append(FragmentContender(pool.pool))
-    turn = {"steps": 0.0, "seconds": 0.0, "learn_s": 0.0}
+    turn = {"updates": 0.0, "steps": 0.0, "seconds": 0.0, "learn_s": 0.0}
     seconds_before = 0.0
 
     def note(name: str, rate: float, unit: str = "steps/s") -> None:
@@ -174,17 +194,22 @@ def _interleave(
         number = len(rates[name])
         say(f"{case:<12} {'warm-up' if number == 1 else f'round {number - 1}':<8} {name:<16} {rate:>9,.0f} {unit}")
 
-    def between_updates(what: str, row: dict[str, Any]) -> None:
+    def between_updates(event: Event) -> None:
         nonlocal seconds_before
-        if what != "update":
+        if not isinstance(event, Updated):
             return
-        times = row["time"]
+        times = event.row["time"]
+        if settings.overlap and not turn["updates"]:  # its rollout was played during the others' turns: not counted
+            turn["updates"], seconds_before = 1, times["seconds"]
+            return
         turn["steps"] += scale.rows
         turn["learn_s"] += times["learn_s"]
         turn["seconds"] += times["seconds"] - seconds_before
         seconds_before = times["seconds"]
         if turn["seconds"] < TURN_S:
             return
+        while settings.overlap and training.pool.progress.taken() < scale.rows:
+            time.sleep(0.01)  # the next rollout is under way: nobody else is measured beside it
         note("ours", turn["steps"] / turn["seconds"])
         note("learning", turn["steps"] * scale.n_epochs / turn["learn_s"], "samples/s")
         turn.update(dict.fromkeys(turn, 0.0))
@@ -196,15 +221,19 @@ def _interleave(
             training.request_stop()
 
     with tempfile.TemporaryDirectory() as folder:
-        given = {**CASES[case], **asdict(scale), **NO_EXTRAS, "log_root": folder, "learning_rate": LEARNING_RATE}
-        settings = make_settings({**given, "total_timesteps": 1 << 40})
-        with Training(settings, RunFolder.create(folder, case), between_updates) as training:
+        ours = settings.model_copy(update={"log_root": folder})
+        with Training(ours, RunFolder.create(folder, case), between_updates) as training:
             pool_of_ours: Any = training.pool
             shape, n_actions = pool_of_ours.observation_space.shape, int(pool_of_ours.action_space.n)
             bare.append(BareLearning(case, shape, n_actions, scale.batch_size))
             training.begin()
             training.run()
     return {name: values[1:] for name, values in rates.items()}
+
+
+def _settings(case: str, scale: Scale, overlap: bool) -> TrainSettings:
+    given = {**CASES[case], **asdict(scale), **NO_EXTRAS, "learning_rate": LEARNING_RATE, "overlap": overlap}
+    return make_settings({**given, "total_timesteps": 1 << 40})
 
 
 def _peer_turn(update: Callable[[], float], rows: int) -> float:

@@ -14,11 +14,12 @@ from parcade.bench.machine import machine
 from parcade.bench.peers import sb3_dummy
 from parcade.bench.progress import Say, tell_stderr
 from parcade.bench.train_speed import NO_EXTRAS
-from parcade.cores import usable_cores
+from parcade.config.settings import TrainSettings
 from parcade.env.spec import EnvSpec
+from parcade.host.cores import usable_cores
 from parcade.run.directory import RunFolder
-from parcade.settings import TrainSettings
-from parcade.training import Training
+from parcade.train.events import Event, Updated
+from parcade.train.training import Training
 
 SB3_ENVS = 16  # of SB3 with its own defaults, which name no number of envs
 
@@ -50,14 +51,15 @@ def bench_to_success(
 
 
 def _ours_to_success(seconds: float, success: float, observation: str, say: Say) -> dict[str, Any]:
-    from parcade.assembly import settings_for
+    from parcade.train.assembly import settings_for
 
     started, last, reached = time.perf_counter(), {"env_steps": 0, "success_rate": None}, False
 
-    def watch(what: str, row: dict[str, Any]) -> None:
+    def watch(event: Event) -> None:
         nonlocal last, reached
-        if what != "update" or reached:
+        if not isinstance(event, Updated) or reached:
             return
+        row = event.row
         last, elapsed = row, time.perf_counter() - started
         enough = row["success_rate"] is not None and row["success_rate"] >= success and row["episodes"] >= 100
         if row["update"] % 10 == 0 or enough:

@@ -2,16 +2,16 @@
 
   parcade bench env                          games alone: the pool beside the limit and beside peers
   parcade bench env --observation features   the same with nothing drawn
-  parcade bench train                        with learning: ours beside SB3's PPO
+  parcade bench train                        with learning: Parcade beside SB3's PPO
   parcade bench train --to-success           wall time until Lantern is learned
   parcade bench learn                        does it learn, and as well as SB3's PPO?
-  parcade bench soak --minutes 10            workers killed all along; every number must stay the same
+  parcade bench soak --minutes 10            kill workers; every number must stay the same
   parcade bench soak --game meadow --no-kills --n-workers 1,2,4   no crash, no leak, equal numbers
-  parcade bench busy                         a Game Boy Advance whose CPU never halts, as commercial games have it
-  parcade bench racing --fidelity            CarRacing: speed, and how near its pictures are
+  parcade bench busy                         a Game Boy Advance game whose CPU never halts
+  parcade bench racing --fidelity            CarRacing: speed and fidelity
 
-Contenders run in interleaved rounds and the medians are shown: a busy machine slows all alike, so read the
-ratios before the rates. docs/bench.md says what each figure means.
+Contenders run in interleaved rounds, and the table shows medians. A busy machine slows all of them, so compare the
+ratios, not the rates. docs/bench.md explains each figure.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from parcade.cli import bench_busy, bench_env, bench_learn, bench_racing, bench_
 # Each module has `add_flags`, `measure` (returns the result) and `show` (returns what to print of it).
 BENCHES: dict[str, tuple[str, ModuleType]] = {
     "env": ("games alone: the pool beside the machine's limit and beside peers", bench_env),
-    "train": ("with learning: ours beside SB3's PPO, and beside the limits", bench_train),
+    "train": ("with learning: Parcade beside SB3's PPO and the limits", bench_train),
     "learn": ("how well it learns, beside SB3's PPO", bench_learn),
-    "soak": ("workers killed all along; every number must stay the same", bench_soak),
+    "soak": ("kill workers; every number must stay the same", bench_soak),
     "busy": ("a Game Boy Advance game whose CPU never halts", bench_busy),
     "racing": ("CarRacing beside Gymnasium's and EnvPool's", bench_racing),
 }
@@ -41,7 +41,9 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         described = f"{text[0].upper()}{text[1:]}."
         one = benches.add_parser(name, help=text, description=described, prog=prog, usage=f"{prog} [flags]")
         bench.add_flags(one)
-        one.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="end with one JSON line")
+        one.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print one line of JSON at the end"
+        )
         one.set_defaults(bench=bench, parser=one)
 
 

@@ -21,7 +21,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         type=counts_from_one,
         default=(2, 16, 64, 256),
         metavar="N,…",
-        help="sizes of our pool [2,16,64,256]",
+        help="sizes of the pool [2,16,64,256]",
     )
     parser.add_argument(
         "--n-workers", type=counts_from_one, default=(), metavar="N,…", help="workers [one for each core]"
@@ -31,7 +31,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--limit-consoles", type=whole_number, default=1, metavar="N", help="consoles of each bare process [1]"
     )
-    parser.add_argument("--plot", metavar="FILE", help="also draw a PNG")
+    parser.add_argument("--plot", metavar="FILE", help="also write the bars to a PNG")
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -72,8 +72,8 @@ def show(result: dict[str, Any]) -> list[Any]:
         mb = "" if row["mb_per_env"] is None else f"{row['mb_per_env']:.2f}"
         counts = (str(row["n_envs"]), str(row["n_workers"]))
         table.add_row("parcade pool", *counts, f"{row['steps_per_s']:,.0f}", f"{row['of_limit']:.2f}", mb)
-        alone = f"{row['stretch_steps_per_s']:,.0f}", f"{row['stretch_of_limit']:.2f}"
-        table.add_row("  playing by itself", *counts, *alone, "")
+        alone = f"{row['fragment_steps_per_s']:,.0f}", f"{row['fragment_of_limit']:.2f}"
+        table.add_row("  in fragments", *counts, *alone, "")
     for row in result["peers"]:
         table.add_row(row["name"], str(row["n_envs"]), "", f"{row['steps_per_s']:,.0f}", "", "")
     lines = [

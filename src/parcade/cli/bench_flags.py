@@ -5,16 +5,16 @@ from __future__ import annotations
 import argparse
 
 from parcade.cli.flags import whole_number
-from parcade.settings import words
+from parcade.config.settings import words
 
 
 def add_game_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags that name a title and what its envs show."""
     parser.add_argument("--game", default="lantern", metavar="NAME", help="a title [lantern]")
-    parser.add_argument("--rom", metavar="FILE", help="the ROM, for titles that need your own cartridge")
-    parser.add_argument("--state", metavar="FILE", help="a save state to start episodes from")
+    parser.add_argument("--rom", metavar="FILE", help="your ROM file")
+    parser.add_argument("--state", metavar="FILE", help="save state that episodes start from")
     parser.add_argument(
-        "--observation", choices=["pixels", "features", "both"], default="pixels", help="what the envs show [pixels]"
+        "--observation", choices=["pixels", "features", "both"], default="pixels", help="what the envs return [pixels]"
     )
 
 

@@ -7,18 +7,21 @@ from typing import Any
 
 from parcade.cli.bench_table import make_table
 from parcade.cli.flags import whole_number
-from parcade.settings import words
+from parcade.config.settings import words
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     parser.add_argument(
-        "--tasks", type=words, default=(), metavar="NAME,…", help="some tasks only; see docs/bench.md [all]"
+        "--tasks", type=words, default=(), metavar="NAME,…", help="only these tasks; see docs/bench.md [all]"
     )
     parser.add_argument("--seeds", type=whole_number, default=3, metavar="N", help="trainings of each trainer [3]")
-    parser.add_argument("--budget", type=float, default=1.0, metavar="X", help="times the usual env steps [1]")
+    parser.add_argument(
+        "--budget", type=float, default=1.0, metavar="X", help="multiply the env steps of each task by this [1]"
+    )
     parser.add_argument("--no-peers", action="store_false", dest="peers", help="leave SB3 out")
-    parser.add_argument("--out", metavar="FILE", help="keep results here as they come; what it holds is not run again")
+    parser.add_argument("--overlap", action="store_true", help="also train Parcade with --overlap")
+    parser.add_argument("--out", metavar="FILE", help="write each result here; results in the file are not run again")
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -30,6 +33,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         seeds=arguments.seeds,
         budget=arguments.budget,
         peers=arguments.peers,
+        overlap=arguments.overlap,
         out=arguments.out,
     )
 
@@ -37,10 +41,10 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def show(result: dict[str, Any]) -> list[Any]:
     """Return the table and the verdict."""
     title = f"mean ± std over {result['seeds']} seeds of the score on held-out seeds"
-    table = make_table(title, "task", "env steps", "ours", "SB3", "without", "seconds, ours / SB3", "")
+    table = make_table(title, "task", "env steps", "ours", "SB3", "overlap", "without", "seconds, ours / SB3", "")
     for task in result["tasks"]:
         seconds = [f"{scores['seconds']:.0f}" if scores else "–" for scores in (task["ours"], task["sb3"])]
-        cells = [_score(task[trainer]) for trainer in ("ours", "sb3", "without")]
+        cells = [_score(task[trainer]) for trainer in ("ours", "sb3", "overlap", "without")]
         verdict = "passed" if task["passed"] else "FAILED"
         table.add_row(task["task"], f"{task['env_steps']:,}", *cells, " / ".join(seconds), verdict)
     faults = [f"{task['task']}: {fault}" for task in result["tasks"] for fault in task["faults"]]

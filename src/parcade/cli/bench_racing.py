@@ -11,11 +11,17 @@ from parcade.cli.flags import whole_number
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
-    parser.add_argument("--seconds", type=float, default=30.0, metavar="X", help="of the speed measurement [30]")
-    parser.add_argument("--fidelity", action="store_true", help="also compare pictures, rewards and car states")
-    parser.add_argument("--out", metavar="FOLDER", help="with --fidelity: a PNG of the least similar frames goes here")
     parser.add_argument(
-        "--resets", type=whole_number, default=0, metavar="N", help="also tell the memory that N resets keep, e.g. 2000"
+        "--seconds", type=float, default=30.0, metavar="X", help="seconds of the speed measurement [30]"
+    )
+    parser.add_argument("--fidelity", action="store_true", help="also compare pictures, rewards and car states")
+    parser.add_argument("--out", metavar="FOLDER", help="with --fidelity: folder for a PNG of the least similar frames")
+    parser.add_argument(
+        "--resets",
+        type=whole_number,
+        default=0,
+        metavar="N",
+        help="also measure the memory that N resets keep, such as 2000",
     )
 
 

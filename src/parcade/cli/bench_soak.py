@@ -13,20 +13,22 @@ from parcade.cli.flags import UsageError, whole_number
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     add_game_flags(parser)
-    parser.add_argument("--minutes", type=float, default=10.0, metavar="X", help="how long [10]")
+    parser.add_argument("--minutes", type=float, default=10.0, metavar="X", help="minutes to run [10]")
     parser.add_argument("--n-envs", type=whole_number, default=64, metavar="N", help="envs of each pool [64]")
     parser.add_argument(
         "--n-workers",
         type=counts_from_zero,
         default=(),
         metavar="N,…",
-        help="workers [one for each core]; with --no-kills several, one after the other, and 0 for no processes",
+        help="workers [one for each core]; with --no-kills a list, run one after the other; 0: no worker processes",
     )
-    parser.add_argument("--no-kills", action="store_false", dest="kills", help="only run: no worker may die by itself")
+    parser.add_argument("--no-kills", action="store_false", dest="kills", help="kill nothing; no worker may die")
     parser.add_argument(
-        "--steps", type=whole_number, metavar="N", help="stop after so many env steps, if that is first"
+        "--steps", type=whole_number, metavar="N", help="stop after this many env steps, if they come first"
     )
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="of actions, episodes and kills [0]")
+    parser.add_argument(
+        "--seed", type=whole_number, default=0, metavar="N", help="seed of actions, episodes and kills [0]"
+    )
 
 
 def measure(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -67,7 +69,7 @@ def show(result: dict[str, Any]) -> list[Any]:
         ("RSS of this process", f"{result['rss_start_mb']:.0f} -> {result['rss_end_mb']:.0f} MB", ""),
         ("RSS of living workers", f"{result['workers_start_mb']:.0f} -> {result['workers_end_mb']:.0f} MB", ""),
         ("file descriptors", f"{result['fds_start']} -> {result['fds_end']}", ""),
-        ("left behind", f"{result['orphans']} processes", f"{result['slabs_left']} slabs"),
+        ("left behind", f"{result['orphans']} processes", f"{result['files_left']} shared files"),
     ]
     for row in rows:
         table.add_row(*row)

@@ -7,7 +7,7 @@ from typing import Any
 
 from parcade.cli.bench_table import make_table, times
 from parcade.cli.flags import whole_number
-from parcade.settings import words
+from parcade.config.settings import words
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
@@ -16,10 +16,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
         "--cases", type=words, default=(), metavar="NAME,…", help="nature-cnn, small-cnn, features-mlp [all]"
     )
     parser.add_argument("--rounds", type=whole_number, default=5, metavar="N", help="turns of each contender [5]")
-    parser.add_argument("--to-success", action="store_true", help="time until Lantern is learned, instead of speed")
-    parser.add_argument("--minutes", type=float, default=20.0, metavar="X", help="with --to-success: for each [20]")
+    parser.add_argument("--overlap", action="store_true", help="run Parcade with --overlap")
+    parser.add_argument("--to-success", action="store_true", help="measure the time until Lantern is learned")
     parser.add_argument(
-        "--observation", choices=["features", "pixels"], default="features", help="with --to-success [features]"
+        "--minutes", type=float, default=20.0, metavar="X", help="with --to-success: time limit of each trainer [20]"
+    )
+    parser.add_argument(
+        "--observation",
+        choices=["features", "pixels"],
+        default="features",
+        help="with --to-success: what the policy sees [features]",
     )
 
 
@@ -31,7 +37,7 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
         return bench_to_success(minutes=arguments.minutes, observation=arguments.observation)
     from parcade.bench.train_speed import CASES, bench_train
 
-    return bench_train(arguments.cases or tuple(CASES), rounds=arguments.rounds)
+    return bench_train(arguments.cases or tuple(CASES), rounds=arguments.rounds, overlap=arguments.overlap)
 
 
 def show(result: dict[str, Any]) -> list[Any]:

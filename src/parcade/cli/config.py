@@ -1,4 +1,4 @@
-"""Print the settings a training would have: defaults, the title's own, a file and flags, merged and checked.
+"""Print the settings of a training: defaults, the title's own, a file and flags, merged and checked.
 
 parcade config                                what `parcade train` does, as YAML with a comment for each key
 parcade config --config mine.yaml --seed 3    the file with one key changed
@@ -13,14 +13,14 @@ import json
 from typing import Any
 
 from parcade.cli.flags import GROUPS, add_setting_flags, given_settings
-from parcade.settings import ALIASES, TrainSettings
+from parcade.config.settings import ALIASES, TrainSettings
 
 _COMMENT_COLUMN = 40
 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings' flags."""
-    parser.add_argument("--config", metavar="FILE", help="YAML or JSON with settings; flags override it")
+    parser.add_argument("--config", metavar="FILE", help="YAML or JSON file with settings; flags override it")
     parser.add_argument("--schema", action="store_true", help="print the JSON schema of a config file instead")
     add_setting_flags(parser)
 
@@ -30,7 +30,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=None if arguments.json else 2))
         return 0
-    from parcade.assembly import settings_for, settings_of_file
+    from parcade.train.assembly import settings_for, settings_of_file
 
     flags = given_settings(arguments)
     settings = settings_of_file(arguments.config, flags) if arguments.config else settings_for(flags)

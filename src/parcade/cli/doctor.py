@@ -1,6 +1,6 @@
-"""Say what is installed, what is missing and how to get it, and what this machine allows.
+"""Check what is installed, what is missing, how to get it, and what this machine can do.
 
-Exits with 0 if training works here, with 1 if something it needs is missing.
+The exit code is 0 if training works here and 1 if something is missing.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
-from parcade.cores import usable_cores
+from parcade.host.cores import usable_cores
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,13 @@
-"""Play a trained model, or a random policy, on seeds never trained on.
+"""Evaluate a trained model, or a random policy, on seeds that training never uses.
 
 parcade eval --model results/lantern/<run>/models/best_model.zip --episodes 100
 parcade eval --model best_model.zip --video          also writes an mp4 of the first three episodes
 parcade eval --model best_model.zip --visual         in a window, at the game's own speed (--speed 4: four times)
-parcade eval --random --game lantern --episodes 100  what chance alone reaches
+parcade eval --random --game lantern --episodes 100  the baseline
 
-A model of CarRacing is played on Gymnasium's own env; --fast takes our quick drawing of it. With --json every episode
-(seed, return, length, metrics) is written to eval.json, and the last line is the summary. Ctrl-C ends after the present
-episode: what was played counts.
+A model of CarRacing plays Gymnasium's own env; --fast selects Parcade's fast renderer. --json writes every episode
+(seed, return, length, metrics) to eval.json and prints the summary as the last line. After Ctrl-C the episodes that
+have ended count.
 """
 
 from __future__ import annotations
@@ -39,18 +39,26 @@ LINE_EVERY_S = 5.0
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the evaluation's flags."""
-    parser.add_argument("--model", metavar="FILE", help="a model file (models/best_model.zip of a run)")
-    parser.add_argument("--random", action="store_true", help="a random policy instead of a model")
-    parser.add_argument("--episodes", type=whole_number, default=10, metavar="N", help="how many episodes [10]")
-    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="which unseen seeds [0]")
-    parser.add_argument("--deterministic", action="store_true", help="the likeliest action instead of a drawn one")
+    parser.add_argument("--model", metavar="FILE", help="model file (models/best_model.zip of a run)")
+    parser.add_argument("--random", action="store_true", help="play a random policy instead of a model")
+    parser.add_argument("--episodes", type=whole_number, default=10, metavar="N", help="number of episodes [10]")
+    parser.add_argument("--seed", type=whole_number, default=0, metavar="N", help="selects the unseen seeds [0]")
     parser.add_argument(
-        "--video", nargs="?", const="eval.mp4", metavar="FILE", help="write an mp4 of the first three [eval.mp4]"
+        "--deterministic", action="store_true", help="take the likeliest action instead of a sampled one"
     )
     parser.add_argument(
-        "--episodes-file", metavar="FILE", help="where every episode is written as JSON [with --json: eval.json]"
+        "--video",
+        nargs="?",
+        const="eval.mp4",
+        metavar="FILE",
+        help="write an mp4 of the first three episodes [eval.mp4]",
     )
-    parser.add_argument("--list", action="store_true", dest="list_episodes", help="with --json: every episode as well")
+    parser.add_argument(
+        "--episodes-file", metavar="FILE", help="write every episode to this JSON file [with --json: eval.json]"
+    )
+    parser.add_argument(
+        "--list", action="store_true", dest="list_episodes", help="with --json: print every episode too"
+    )
     add_window_flags(parser)
     add_speed_flag(parser)
     add_setting_flags(parser, ENV_SETTINGS)
@@ -60,6 +68,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Evaluate; print a summary, or JSON on request."""
     _check(arguments)
     result = _evaluate(arguments)
+    if not result.episodes:
+        print("parcade: stopped before the first episode ended", file=sys.stderr)
+        return 130
     place = arguments.episodes_file or ("eval.json" if arguments.json else None)
     if place:
         _write_episodes(Path(place), arguments, result)
@@ -87,11 +98,11 @@ def _check(arguments: argparse.Namespace) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> Any:
-    from parcade.assembly import env_spec, with_title
+    from parcade.config.settings import make_settings
     from parcade.env.picture_file import CLOSED
-    from parcade.evaluation import evaluate, load_policy
-    from parcade.settings import make_settings
-    from parcade.surroundings import stop_on_signal
+    from parcade.train.assembly import env_spec, with_title
+    from parcade.train.evaluation import evaluate, load_policy
+    from parcade.train.process_context import stop_on_signal
 
     given = given_settings(arguments)
     given.pop("model", None), given.pop("seed", None), given.pop("video", None)

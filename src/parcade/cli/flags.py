@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
-from parcade import settings
+from parcade.config import settings
+from parcade.config.settings import TrainSettings
 from parcade.errors import UserError, did_you_mean
-from parcade.settings import TrainSettings
 
 if TYPE_CHECKING:
     from parcade.env.spec import Watch
@@ -81,15 +81,21 @@ def add_setting_flags(parser: argparse.ArgumentParser, only: set[str] | None = N
 def add_window_flags(parser: argparse.ArgumentParser) -> None:
     """Add what opens a window beside a run."""
     group = parser.add_argument_group("watching")
-    group.add_argument("--visual", action="store_true", help="a window: each game, and what the policy sees of it")
-    group.add_argument("--render-freq", type=whole_number, metavar="N", help="a picture every N steps [by its cost]")
-    group.add_argument("--visual-only-preproc", action="store_true", help="only what the policy sees")
-    group.add_argument("--visual-scale", type=whole_number, metavar="N", help="how much to enlarge [what fits]")
+    group.add_argument(
+        "--visual", action="store_true", help="open a window that shows each game and what the policy sees"
+    )
+    group.add_argument(
+        "--render-freq", type=whole_number, metavar="N", help="draw every N steps [as often as is cheap]"
+    )
+    group.add_argument("--visual-only-preproc", action="store_true", help="show only what the policy sees")
+    group.add_argument(
+        "--visual-scale", type=whole_number, metavar="N", help="enlarge pictures N times [as large as fits]"
+    )
 
 
 def add_speed_flag(parser: argparse.ArgumentParser) -> None:
     """Add how fast a window shows a game."""
-    text = "times the game's own speed; 0: as fast as it goes [1]"
+    text = "speed as a multiple of the game's own; 0: no limit [1]"
     parser.add_argument("--speed", type=_speed, metavar="X", help=text)
 
 
@@ -180,7 +186,7 @@ def _without_none(annotation: Any) -> Any:
 def whole_number(text: str) -> int:
     """Read 1000000, 1_000_000, 1e6, 250k or 2M."""
     try:
-        return settings.whole_number(text)
+        return int(settings.whole_number(text))
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

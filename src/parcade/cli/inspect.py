@@ -5,9 +5,9 @@
   parcade inspect --rom mygame.gb --script find.txt
   echo "new" | parcade inspect --rom mygame.gb
 
-The game stands still between commands; Ctrl-C stops a long one, Ctrl-D leaves. `new`, then play, then `changed`,
+The game is paused between commands; Ctrl-C stops a long one, Ctrl-D quits. `new`, then play, then `changed`,
 `unchanged`, `increased`, `decreased` or `equals N` until few addresses are left; `watch` names them; `save FILE` writes
-a memory map that a game of your own loads. docs/add-a-game.md walks through it.
+a memory map that your own game loads. docs/add-a-game.md is a tutorial.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from parcade.cli.flags import UsageError, add_setting_flags, given_settings
 from parcade.errors import ParcadeError
-from parcade.input_file import read_input
+from parcade.host.input_file import read_input
 
 if TYPE_CHECKING:
     from parcade.cli.inspect_session import Session

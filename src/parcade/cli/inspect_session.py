@@ -15,7 +15,7 @@ from parcade.console.search import KINDS, TESTS, Candidates, Layout, Region, hex
 from parcade.errors import UserError, did_you_mean
 from parcade.game.map_file import save_map
 from parcade.game.memory_map import Field, MemoryMap
-from parcade.input_file import read_input
+from parcade.host.input_file import read_input
 
 LISTED = 20  # candidates that `list` shows unless told
 PRESS_FRAMES = 6  # `press` holds for so long, then lets go for as long

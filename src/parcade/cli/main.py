@@ -14,19 +14,20 @@ from parcade.cli.flags import Parser
 from parcade.errors import ParcadeError, UserError
 
 VERBS = {
-    "train": "train an agent; watch it learn",
-    "resume": "go on with an interrupted run, to the bit",
-    "eval": "play a trained model on unseen seeds",
+    "train": "train an agent",
+    "resume": "continue an interrupted run exactly",
+    "eval": "evaluate a trained model on unseen seeds",
+    "record": "record what a model sees and does, for cloning",
     "play": "play a game yourself, in a window",
     "config": "print the merged settings, or the schema for editors",
     "games": "list the titles and what each needs",
-    "doctor": "say what is installed, what is missing and how to get it",
-    "inspect": "find the addresses of a game of your own",
-    "bench": "measure speed against the machine's limit and against peers",
+    "doctor": "check what is installed and what is missing",
+    "inspect": "find the memory addresses of your own game",
+    "bench": "measure speed against the machine's limit and other libraries",
 }
 _DESCRIPTION = """Train agents on console games and Gymnasium envs, many games at once.
 
-  parcade train                      the built-in Game Boy game, learned in minutes
+  parcade train                      the built-in Game Boy game, learned in a minute
   parcade train --env-id CartPole-v1 any Gymnasium env
   parcade eval --model results/lantern/<run>/models/best_model.zip --video
 """
@@ -86,13 +87,13 @@ def _parser(arguments: list[str]) -> Parser:
     verbs = parser.add_subparsers(metavar="VERB", title="verbs")
     wanted = next((word for word in arguments if not word.startswith("-")), None)
     for name, text in VERBS.items():
-        needs = {"resume": " [RUN]", "bench": " WHAT"}.get(name, "")
+        needs = {"resume": " [RUN]", "bench": " WHAT", "record": " --model FILE FILE"}.get(name, "")
         verb: Any = verbs.add_parser(name, help=text, usage=f"parcade {name}{needs} [flags]")
         if name == wanted:
             module = import_module(f"parcade.cli.{name}")
             verb.description = module.__doc__
             module.add_flags(verb)
-            verb.add_argument("--json", action="store_true", help="end with one machine-readable line")
+            verb.add_argument("--json", action="store_true", help="print one line of JSON at the end")
             verb.set_defaults(run=module.run, parser=verb)
     return parser
 

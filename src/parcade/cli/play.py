@@ -1,13 +1,13 @@
 """Play a game yourself, in a window, and make start states for training.
 
   parcade play --game lantern
-  parcade play --rom red.gb                    the title is found by the ROM's hash; an unknown ROM is played as it is
-  parcade play --game meadow --visual          with the decoded fields and the rewards beside the picture
+  parcade play --rom red.gb                    the ROM's hash selects the title; an unknown ROM works too
+  parcade play --game meadow --visual          show decoded fields and rewards beside the picture
   parcade play --rom red.gb --state states/pokemon-red/001.state
 
 Arrows move, X or Space is A, Z is B, Enter is START, Backspace is SELECT, A and S are L and R. F5 saves a start state
 with its picture, F9 loads the last one; Tab shows fields and rewards; P pauses, N plays one frame, + and - change the
-speed; R begins an episode, Escape leaves.
+speed; R begins an episode, Escape quits.
 """
 
 from __future__ import annotations
@@ -51,12 +51,12 @@ _PACE_KEYS = {"p": "space", "n": "n", "+": "+", "=": "+", "[+]": "+", "-": "-", 
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add what chooses the game and the window."""
-    parser.add_argument("--scale", type=whole_number, default=4, metavar="N", help="how much to enlarge [4]")
-    parser.add_argument("--visual", action="store_true", help="fields and rewards beside the picture at once (Tab)")
+    parser.add_argument("--scale", type=whole_number, default=4, metavar="N", help="enlarge the picture N times [4]")
+    parser.add_argument("--visual", action="store_true", help="show fields and rewards from the start (Tab)")
     add_speed_flag(parser)
-    parser.add_argument("--states", metavar="FOLDER", help="where F5 saves start states [states/<game>]")
-    parser.add_argument("--frames", type=whole_number, metavar="N", help="leave by itself after N frames")
-    parser.add_argument("--screenshot", metavar="FILE", help="write the last picture as a PNG when leaving")
+    parser.add_argument("--states", metavar="FOLDER", help="folder for the start states that F5 saves [states/<game>]")
+    parser.add_argument("--frames", type=whole_number, metavar="N", help="quit after N frames")
+    parser.add_argument("--screenshot", metavar="FILE", help="write the last picture to this PNG")
     add_setting_flags(parser, {"game", "rom", "state", "console", "seed", "game_options", "reward_weights"})
 
 
@@ -88,13 +88,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _open(arguments: argparse.Namespace) -> tuple[PlaySession, str]:
     """Return the session and the game's title; an unknown ROM is played without one, and said to be unknown."""
-    from parcade.assembly import env_spec
     from parcade.cli.play_session import PlaySession
+    from parcade.config.settings import make_settings
+    from parcade.console.registry import open_console
     from parcade.console.rom import read_rom
     from parcade.env.console_env import merged_weights
-    from parcade.console.registry import open_console
     from parcade.env.make import find_rom, make_game, read_save_states, title_of_rom
-    from parcade.settings import make_settings
+    from parcade.train.assembly import env_spec
 
     given = given_settings(arguments)
     game, rom = None, None

@@ -16,54 +16,68 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from parcade.results import TrainResult
-    from parcade.training import Watcher
+    from parcade.train.events import Evaluated, EvaluationFailed, Event, Listener, Started
+    from parcade.train.results import TrainResult
 
 PLAIN_EVERY_S = 5.0
-STOPPING = "stopping after this update or episode; Ctrl-C again stops at once"
+STOPPING = "stopping; Ctrl-C again stops at once"
 
 
 @contextmanager
-def progress(plain: bool = False) -> Iterator[Watcher]:
-    """Give a watcher for ``train`` that shows what happens; everything goes to stderr, results to stdout."""
+def progress(plain: bool = False) -> Iterator[Listener]:
+    """Give a listener for ``train`` that shows what happens; everything goes to stderr, results to stdout."""
     console = Console(stderr=True, highlight=False)
     if plain or not console.is_terminal:
-        yield _PlainWatcher()
+        yield _PlainListener()
         return
-    watcher = _LiveWatcher(console)
-    with watcher.live:
-        yield watcher
-    watcher.close()
+    listener = _LiveListener(console)
+    with listener.live:
+        yield listener
+    listener.close()
 
 
-class _PlainWatcher:
+class _PlainListener:
     """A line every few seconds."""
 
     def __init__(self) -> None:
-        self._next = 0.0
+        self._next_s = 0.0
 
-    def __call__(self, what: str, data: dict[str, Any]) -> None:
-        if what == "opening":
-            settings = data["settings"]
-            _say(f"starting {_counted(settings.envs, 'game')} of {settings.game or settings.env_id} …")
-        elif what == "started":
-            _say(_headline(data))
-        elif what == "update" and time.monotonic() >= self._next:
-            self._next = time.monotonic() + PLAIN_EVERY_S
-            _say(_line(data))
-        elif what == "evaluating":
-            _say(f"evaluating {data['episodes']} episodes on unseen seeds (--final-eval-episodes, --eval-freq)")
-        elif what == "eval_episode" and time.monotonic() >= self._next:
-            self._next = time.monotonic() + PLAIN_EVERY_S
-            _say(f"evaluated {data['index'] + 1} of {data['of']} episodes")
-        elif what == "stopping":
+    def __call__(self, event: Event) -> None:
+        from parcade.train import events
+
+        if isinstance(event, events.Opening):
+            _say(
+                f"starting {_counted(event.settings.envs, 'game')} of {event.settings.game or event.settings.env_id} …"
+            )
+        elif isinstance(event, events.Started):
+            _say(_headline(event))
+        elif isinstance(event, events.Playing) and self._is_time():
+            _say(f"step {event.env_steps:,}, playing a rollout of {event.rollout:,}")
+        elif isinstance(event, events.Updated) and self._is_time():
+            _say(_line(event.row))
+        elif isinstance(event, events.EvaluationStarted):
+            episodes = _counted(event.episodes, "episode")
+            _say(f"evaluating {episodes} on unseen seeds (--final-eval-episodes, --eval-freq)")
+        elif isinstance(event, events.EpisodeEvaluated) and self._is_time():
+            _say(f"evaluated {event.done} of {_counted(event.of, 'episode')}")
+        elif isinstance(event, events.Evaluated):
+            _say(_evaluated(event))
+        elif isinstance(event, events.EvaluationFailed):
+            _say(_failed(event))
+        elif isinstance(event, events.Stopping):
             _say(STOPPING)
-        elif what == "finished":
-            _say(_line_of_result(data["result"]))
-            _say(summary_text(data["result"], data["evaluation"]))
+        elif isinstance(event, events.Finished):
+            _say(_line_of_result(event.result))
+            _say(summary_text(event.result, event.evaluation))
+
+    def _is_time(self) -> bool:
+        if time.monotonic() < self._next_s:
+            return False
+        self._next_s = time.monotonic() + PLAIN_EVERY_S
+        return True
 
 
-class _LiveWatcher:
+class _LiveListener:
     """A bar with the time left, and a small table under it."""
 
     def __init__(self, console: Console) -> None:
@@ -82,54 +96,78 @@ class _LiveWatcher:
         )
         self._table: Any = Text("starting the games …", style="dim")
         self.live = Live(self._view(), console=console, refresh_per_second=8, transient=False)
-        self._task: Any = None
+        self._training: Any = None
+        self._evaluating: Any = None
         self._end = ""
 
     def _view(self) -> Group:
         return Group(self._bar, self._table)
 
-    def __call__(self, what: str, data: dict[str, Any]) -> None:
-        if what == "started":
-            self._console.print(_headline(data), markup=False)
-            total = data["settings"].total_timesteps
-            self._task = self._bar.add_task("training", total=total, completed=data["env_steps"], rate="")
-        elif what == "update":
-            rate = f"{data['time']['steps_per_s']:,.0f} steps/s"
-            self._bar.update(self._task, completed=data["env_steps"], rate=rate)
-            self._table = _table(data)
-        elif what == "evaluating":
-            self._task_eval = self._bar.add_task("evaluating", total=data["episodes"], rate="")
-        elif what == "eval_episode":
-            self._bar.update(self._task_eval, completed=data["index"] + 1)
-            if data["index"] + 1 == data["of"]:
-                self._bar.remove_task(self._task_eval)
-        elif what == "stopping":
-            self._console.print(STOPPING)
-        elif what == "finished":
-            self._end = summary_text(data["result"], data["evaluation"])
+    def __call__(self, event: Event) -> None:
+        from parcade.train import events
+
+        if isinstance(event, events.Started):
+            self._print(_headline(event))
+            self._training = self._bar.add_task(
+                "training", total=event.settings.total_timesteps, completed=event.env_steps, rate=""
+            )
+        elif isinstance(event, events.Playing):
+            self._bar.update(self._training, completed=event.env_steps)
+        elif isinstance(event, events.Updated):
+            rate = f"{event.row['time']['steps_per_s']:,.0f} steps/s"
+            self._bar.update(self._training, completed=event.row["env_steps"], rate=rate)
+            self._table = _table(event.row)
+        elif isinstance(event, events.EvaluationStarted):
+            self._evaluating = self._bar.add_task("evaluating", total=event.episodes, rate="")
+        elif isinstance(event, events.EpisodeEvaluated):
+            self._bar.update(self._evaluating, completed=event.done)
+            if event.done == event.of:
+                self._bar.remove_task(self._evaluating)
+        elif isinstance(event, events.Evaluated):
+            self._print(_evaluated(event))
+        elif isinstance(event, events.EvaluationFailed):
+            self._print(_failed(event))
+        elif isinstance(event, events.Stopping):
+            self._print(STOPPING)
+        elif isinstance(event, events.Finished):
+            self._end = summary_text(event.result, event.evaluation)
         self.live.update(self._view())
+
+    def _print(self, text: str) -> None:
+        self._console.print(text, markup=False)  # a run may be named like rich's own marks
 
     def close(self) -> None:
         """Print the summary below the last picture of the bar."""
         if self._end:
-            self._console.print(self._end, markup=False)
+            self._print(self._end)
 
 
-def _headline(data: dict[str, Any]) -> str:
-    settings, folder = data["settings"], data["folder"]
+def _headline(event: Started) -> str:
+    settings = event.settings
     what = settings.game or settings.env_id
-    workers = _counted(data["n_workers"], "worker") if data["n_workers"] else "this process"
-    again = f", from step {data['env_steps']:,}" if data["env_steps"] else ""
+    workers = _counted(event.n_workers, "worker") if event.n_workers else "this process"
+    again = f", from step {event.env_steps:,}" if event.env_steps else ""
     track = ""
-    if data["trained_in"] != data["evaluated_in"]:
-        track = f"\ntrained on the fast {data['trained_in']}, evaluated on the official {data['evaluated_in']}"
+    if event.trained_in != event.evaluated_in:
+        track = f"\ntrained on the fast {event.trained_in}, evaluated on the official {event.evaluated_in}"
     elif settings.racing:
-        track = f"\ntrained and evaluated on the official {data['trained_in']}"
+        track = f"\ntrained and evaluated on the official {event.trained_in}"
     wanted, rollout = settings.total_timesteps, settings.rows_per_update
     whole = -(-wanted // rollout) * rollout
     rounded = "" if whole == wanted else f" ({wanted:,} wanted, rollouts have {rollout:,})"
     steps = f"{whole:,} steps{rounded}{again}"
-    return f"{what}: {_counted(settings.envs, 'game')} in {workers}, {steps} -> {folder.path}{track}"
+    return f"{what}: {_counted(settings.envs, 'game')} in {workers}, {steps} -> {event.folder.path}{track}"
+
+
+def _evaluated(event: Evaluated) -> str:
+    result = event.result
+    success = "" if result.success_rate is None else f", success {result.success_rate:.2f}"
+    episodes = _counted(len(result.episodes), "episode")
+    return f"evaluated after step {event.env_steps:,}: return {result.return_mean:.2f}{success} ({episodes})"
+
+
+def _failed(event: EvaluationFailed) -> str:
+    return f"the evaluation after step {event.env_steps:,} failed: {event.reason}; training goes on"
 
 
 def _counted(number: int, what: str) -> str:
@@ -151,18 +189,17 @@ def _line(row: dict[str, Any]) -> str:
 
 def _table(row: dict[str, Any]) -> Table:
     times = row["time"]
-    total = max(times["env_s"] + times["inference_s"] + times["learn_s"], 1e-9)
+    total = max(times["play_s"] + times["learn_s"], 1e-9)
     table = Table.grid(padding=(0, 3))
     table.add_row(
         f"[dim]return[/] {_number(row['return_mean'])}",
         f"[dim]success[/] {_number(row['success_rate'])}",
         f"[dim]length[/] {_number(row['length_mean'], 0)}",
         f"[dim]episodes[/] {row['episodes']:,}",
-        f"[dim]entropy[/] {row['losses']['entropy']:.2f}",
+        f"[dim]entropy[/] {_number(row['losses'].get('entropy'))}",
     )
     table.add_row(
-        f"[dim]games[/] {times['env_s'] / total:.0%}",
-        f"[dim]inference[/] {times['inference_s'] / total:.0%}",
+        f"[dim]playing[/] {times['play_s'] / total:.0%}",
         f"[dim]learning[/] {times['learn_s'] / total:.0%}",
         *(
             f"[dim]{escape(name.replace('_', ' '))}[/] {_number(value)}"

@@ -1,12 +1,12 @@
-"""Go on with an interrupted run from its newest checkpoint.
+"""Continue an interrupted run from its newest checkpoint.
 
-  parcade resume                            the run begun last in results/
+  parcade resume                            the newest run in results/
   parcade resume results/lantern/20261115-120000
   parcade resume RUN --n-workers 4          other workers, same numbers
   parcade resume RUN --timesteps 2M         train longer than first planned
-  parcade resume RUN --game my_game:MyGame  a game of your own is imported only if you name it
+  parcade resume RUN --game my_game:MyGame  your own game is imported only if you name it
 
-metrics.jsonl, weights and evaluations are those the run would have had without the break. A finished run is left alone.
+metrics.jsonl, weights and evaluations are those of a run without the interruption. A finished run does not change.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from parcade.cli.flags import UsageError, add_setting_flags, add_window_flags, given_settings, opened_window
-from parcade.settings import TrainSettings
+from parcade.config.settings import TrainSettings
 
 CHANGEABLE = {
     "n_workers",
@@ -47,7 +47,7 @@ NAMED_AGAIN = {
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings that may change."""
     parser.add_argument("run_dir", metavar="RUN", nargs="?", help="the run's folder [the newest in results/]")
-    parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
+    parser.add_argument("--plain", action="store_true", help="print lines instead of a live display")
     add_window_flags(parser)
     add_setting_flags(parser, CHANGEABLE | NAMED_AGAIN)
 
@@ -55,7 +55,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Resume; the last line is JSON on request."""
     from parcade.cli.progress import progress
-    from parcade.resuming import finished, resume
+    from parcade.train.resume import finished, resume
 
     changes = given_settings(arguments)
     if arguments.run_dir is None:

@@ -1,14 +1,15 @@
-"""Train an agent with PPO.
+"""Train an agent.
 
   parcade train                                       Lantern, the built-in game, with settings that suit it
   parcade train --n-envs 64 --timesteps 2M            more games, more steps
   parcade train --env-id CartPole-v1 --timesteps 50k  any Gymnasium env
   parcade train --config mine.yaml --seed 3           a file holds the settings, flags override it
   parcade train --visual                              a window with every game and what the policy sees
+  parcade train --algorithm cloning --demonstrations demos.zip   learn from recorded play
 
-The run is kept in results/<run_name>/<timestamp>/: config, metrics, checkpoints, models, a video, report.html.
-Ctrl-C ends after the present update and leaves a checkpoint; `parcade resume` goes on from it.
-Numbers may be written 250k, 2M, 1e6. Every setting is explained in docs/settings.md.
+The run is written to results/<run_name>/<timestamp>/: config, metrics, checkpoints, models, a video, report.html.
+Ctrl-C ends the training and writes a checkpoint; `parcade resume` continues from it.
+You can write numbers as 250k, 2M or 1e6. docs/settings.md explains every setting.
 """
 
 from __future__ import annotations
@@ -22,17 +23,17 @@ from parcade.cli.flags import add_setting_flags, add_window_flags, given_setting
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings' flags."""
-    parser.add_argument("--config", metavar="FILE", help="YAML or JSON with settings; flags override it")
-    parser.add_argument("--plain", action="store_true", help="lines instead of a live display")
+    parser.add_argument("--config", metavar="FILE", help="YAML or JSON file with settings; flags override it")
+    parser.add_argument("--plain", action="store_true", help="print lines instead of a live display")
     add_window_flags(parser)
     add_setting_flags(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Train; the last line is JSON on request."""
-    from parcade.assembly import settings_for, settings_of_file
     from parcade.cli.progress import progress
-    from parcade.training import train
+    from parcade.train.assembly import settings_for, settings_of_file
+    from parcade.train.start import train
 
     flags = given_settings(arguments)
     settings = settings_of_file(arguments.config, flags) if arguments.config else settings_for(flags)

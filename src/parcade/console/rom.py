@@ -9,7 +9,7 @@ from importlib import resources
 from pathlib import Path
 
 from parcade.errors import RomError
-from parcade.input_file import read_input
+from parcade.host.input_file import read_input
 
 LARGEST_ROM = 64 * 1024 * 1024  # no cartridge of the supported consoles is larger
 

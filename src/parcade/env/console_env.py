@@ -93,10 +93,10 @@ class ConsoleEnv(gym.Env[Any, Any]):
 
     def advance(self, action: SupportsInt, rows: Rows) -> tuple[float, bool, bool]:
         """Hold the action's buttons for ``frame_skip`` frames and write the observation."""
-        self.press(action)
-        return self.settle(rows)
+        self.emulate(action)
+        return self.observe(rows)
 
-    def press(self, action: SupportsInt) -> None:
+    def emulate(self, action: SupportsInt) -> None:
         """The emulator's half of a step: hold the action's buttons for ``frame_skip`` frames."""
         choice = int(action)
         if self._taps[choice]:
@@ -105,7 +105,7 @@ class ConsoleEnv(gym.Env[Any, Any]):
         else:
             self.console.advance(self._masks[choice], self.frame_skip, self._draw)
 
-    def settle(self, rows: Rows) -> tuple[float, bool, bool]:
+    def observe(self, rows: Rows) -> tuple[float, bool, bool]:
         """The other half: read memory, count the reward, write the observation."""
         before, after = self._state, self.game.read(self.console)
         parts = self.game.reward(self._progress, before, after)

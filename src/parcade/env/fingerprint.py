@@ -6,7 +6,7 @@ import hashlib
 import os
 from pathlib import Path
 
-from parcade.input_file import read_input
+from parcade.host.input_file import read_input
 
 LARGEST = 64 << 20  # of a ROM or of one save state
 

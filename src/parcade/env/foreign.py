@@ -20,7 +20,7 @@ from parcade.env.fingerprint import fingerprint
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
 from parcade.game.titles import find_modules_here, find_title
-from parcade.input_file import short
+from parcade.host.input_file import short
 
 _FLAGS = {"game": "--game", "env_id": "--env-id", "imports": "--import", "rom": "--rom", "state": "--state"}
 _PATHS = {"rom": "ROM", "state": "save state"}

@@ -19,7 +19,7 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
 from parcade.game.base import Game
 from parcade.game.titles import find_title, title_names
-from parcade.input_file import checked_size, read_input
+from parcade.host.input_file import checked_size, read_input
 
 _NOT_FOR_GAMES = {
     "crop": "its picture has picture_size half or full",
@@ -178,7 +178,7 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
     _check_pictures(spec)
     console = open_console(find_rom(spec, game), spec.console, game.system)
     try:
-        save_states = read_save_states(spec.state, spec.slot, console)
+        save_states = read_save_states(spec.state, None if spec.holds_all_states else spec.slot, console)
         if game.retro_rom is not None and not save_states:
             from parcade.console.libretro import integrated_state
 

@@ -23,7 +23,7 @@ def workers_for(spec: EnvSpec, n_envs: int, n_workers: int | None) -> int | None
     What the pool will do and nobody asked for is logged: workers given to each game, states that no game starts from.
     """
     n_states = len(save_state_files(spec.state))
-    if n_states > n_envs:
+    if n_states > n_envs and not spec.holds_all_states:
         log.warning(
             "%s holds %d save states for %d games, so the last %d are never used; give n_envs %d to use all",
             *(spec.state, n_states, n_envs, n_states - n_envs, n_states),

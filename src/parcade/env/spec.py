@@ -55,6 +55,7 @@ class EnvSpec:
     patience: int | None = None  # an episode is over after this many steps in a row without a positive reward
     render: bool = False  # draw every step, so that render() shows the present
     slot: int | None = None  # the row of a pool this env is made for; None: an env of its own
+    holds_all_states: bool = False  # of a folder; each episode's seed chooses one, whatever the slot
     watch: Watch | None = None
 
     def __post_init__(self) -> None:
@@ -84,7 +85,8 @@ class EnvSpec:
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data; a factory cannot be written down, and who watches is no part of the env."""
         data = asdict(self)
-        data.pop("factory"), data.pop("watch"), data.pop("slot")
+        for name in ("factory", "watch", "slot", "holds_all_states"):
+            del data[name]
         return data
 
     @classmethod

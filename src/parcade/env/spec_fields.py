@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from parcade.errors import SettingsError
-from parcade.input_file import short
+from parcade.host.input_file import short
 
 Check = Callable[[Any], bool]
 _DEEPEST = 8  # of lists and mappings in arguments of an env

@@ -15,7 +15,7 @@ import yaml
 
 from parcade.errors import SettingsError, did_you_mean
 from parcade.game.memory_map import Field, MemoryMap
-from parcade.input_file import read_input
+from parcade.host.input_file import read_input
 
 LARGEST = 1 << 20
 _KEYS = tuple(field.name for field in dataclass_fields(Field))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from parcade.errors import SettingsError, did_you_mean
-from parcade.input_file import short
+from parcade.host.input_file import short
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
+
+from parcade.errors import ModelFileError
 
 _ALIGNMENT = 16  # floats in a cache line: every weight begins on one
 
@@ -15,7 +17,7 @@ class FlatParameters:
 
     def __init__(self, parameters: Sequence[nn.Parameter]) -> None:
         self._parameters = list(parameters)
-        sizes = [-(-parameter.numel() // _ALIGNMENT) * _ALIGNMENT for parameter in self._parameters]
+        sizes = [_aligned(parameter.numel()) for parameter in self._parameters]
         like = self._parameters[0]
         self.weights = nn.Parameter(torch.zeros(sum(sizes), dtype=like.dtype, device=like.device))
         self.weights.grad = torch.zeros_like(self.weights)
@@ -45,12 +47,52 @@ class FlatParameters:
         gradient.mul_((max_norm / (torch.linalg.vector_norm(gradient) + 1e-6)).clamp_(max=1.0))
 
 
+def flat_size(tensors: Iterable[Tensor]) -> int:
+    """Return how many numbers ``pack`` writes."""
+    return sum(_aligned(tensor.numel()) for tensor in tensors)
+
+
+def pack(module: nn.Module, into: Tensor) -> None:
+    """Write all weights and buffers of a module one behind the other."""
+    for place, tensor in _places(module, into):
+        place.copy_(tensor)
+
+
+def bind(module: nn.Module, weights: Tensor) -> None:
+    """Let a module use what ``pack`` wrote, without a copy: it follows whoever writes there again."""
+    for place, tensor in _places(module, weights):
+        tensor.data = place
+
+
+def _places(module: nn.Module, block: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    first = 0
+    for tensor in module.state_dict(keep_vars=True).values():
+        yield _shaped(block[first : first + tensor.numel()], tensor), tensor
+        first += _aligned(tensor.numel())
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
 class FlatAdam(torch.optim.Adam):
     """Adam on one block of weights."""
 
     def __init__(self, weights: nn.Parameter, learning_rate: float) -> None:
         super().__init__([weights], lr=learning_rate, eps=1e-5, fused=True)
         self._weights = weights
+
+    def moments(self) -> dict[str, Tensor]:
+        """Return what a checkpoint needs; nothing before the first step."""
+        return {f"adam_{name}": value for name, value in self.state[self._weights].items()}
+
+    def load_moments(self, state: Mapping[str, Tensor]) -> None:
+        """Take over what ``moments`` returned; those of another network are refused."""
+        found = {name[5:]: value.clone() for name, value in state.items() if name.startswith("adam_")}
+        sizes = {value.shape for name, value in found.items() if name != "step"}
+        if found and (set(found) != {"step", "exp_avg", "exp_avg_sq"} or sizes != {self._weights.shape}):
+            raise ModelFileError("the checkpoint's optimiser does not belong to this network")
+        self.state[self._weights].update(found)
 
     @torch.no_grad()
     def descend(self) -> None:

@@ -28,6 +28,9 @@ class PpoSettings:
     max_grad_norm: float = 0.5
     normalize_advantage: bool = True
     target_kl: float | None = None
+    lr_schedule: str = "constant"
+    clip_schedule: str = "constant"
+    overlap: bool = False  # rollouts come from the weights before the last update
 
 
 class Tracked(NamedTuple):

@@ -31,7 +31,7 @@ class Minibatches:
 
     def __init__(self, policy: Policy, batch_size: int, shuffle: torch.Generator) -> None:
         self._policy, self._batch_size, self._shuffle = policy, batch_size, shuffle
-        self._device = next(policy.parameters()).device
+        self._device = policy.device
         self._buffers: dict[str, Tensor] = {}
 
     def epochs(self, rollout: Rollout) -> Iterator[Iterator[Minibatch]]:
@@ -61,7 +61,7 @@ class Minibatches:
         numbers, starts = self._numbers(rollout), rollout.starts()
         order = torch.randperm(rollout.n_envs, generator=self._shuffle)
         for slots in torch.split(order, max(1, self._batch_size // rollout.n_steps)):
-            tensors = {name: tensor[:-1, slots].flatten(0, 1) for name, tensor in rollout.obs_tensors.items()}
+            tensors = {name: tensor[:-1, slots].flatten(0, 1) for name, tensor in rollout.obs.items()}
             log_probs, values, advantages, returns = numbers[:, :, slots].flatten(1).to(self._device)
             yield Minibatch(
                 {name: tensor.to(self._device) for name, tensor in tensors.items()},

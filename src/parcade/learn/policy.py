@@ -7,19 +7,16 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import torch
 from gymnasium import spaces
 from torch import Tensor, nn
 
 from parcade.errors import EnvError
-from parcade.learn.distributions import MASKED, Categorical, distribution_for
+from parcade.learn.distributions import distribution_for
 from parcade.learn.encoders import ChoiceEncoder, LeafShape, PixelEncoder, VectorEncoder
 from parcade.learn.heads import Mlp
-from parcade.learn.normalise import LIMIT, RunningMoments
-from parcade.learn.player import CategoricalPlayer
 from parcade.learn.recurrent import Recurrence
+from parcade.learn.sampling import MASKED
 
 Leaves = Mapping[str, LeafShape | tuple[tuple[int, ...], str]]
 Observations = Mapping[str, Tensor]
@@ -45,7 +42,9 @@ class NetSettings:
 class Policy(nn.Module):
     """Observations (by leaf name) -> parameters of the action distribution and the state's value."""
 
-    def __init__(self, leaves: Leaves, action_space: spaces.Space[Any], net: NetSettings) -> None:
+    def __init__(
+        self, leaves: Leaves, action_space: spaces.Space[Any], net: NetSettings, *, initialise: bool = True
+    ) -> None:
         super().__init__()
         self.distribution = distribution_for(action_space, net.box)
         self.leaves = {name: LeafShape(*leaf) for name, leaf in leaves.items()}
@@ -57,10 +56,10 @@ class Policy(nn.Module):
                 self.encoders[_key(name)] = _encoder(leaf, net)
         if not self.encoders:
             raise EnvError(f"the observation holds nothing but {self.mask_leaf}; the policy needs something to see")
-        self._names = tuple(name for name in leaves if name != self.mask_leaf)
-        self._parts = tuple(self.encoders.values())
-        size = sum(encoder.size for encoder in self._parts)  # type: ignore[misc]
-        only_pictures = all(isinstance(encoder, PixelEncoder) for encoder in self._parts)
+        self.seen = tuple(name for name in leaves if name != self.mask_leaf)
+        self.parts = tuple(self.encoders.values())
+        size = sum(encoder.size for encoder in self.parts)  # type: ignore[misc]
+        only_pictures = all(isinstance(encoder, PixelEncoder) for encoder in self.parts)
         hidden = net.hidden if net.hidden is not None else (() if only_pictures else (128, 128))
         self.recurrence = Recurrence(size, net.lstm) if net.lstm else None  # type: ignore[arg-type]
         size = net.lstm or size
@@ -68,8 +67,19 @@ class Policy(nn.Module):
         self.critic = Mlp(size, hidden, 1, net.activation)  # type: ignore[arg-type]
         free = self.distribution.n_free
         self.log_std = nn.Parameter(torch.zeros(free)) if free else None
-        self._initialise()
+        if initialise:
+            self._initialise()
         self.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
+
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are."""
+        return next(self.parameters()).device
+
+    @property
+    def n_params(self) -> int:
+        """Numbers that describe the distribution of an action."""
+        return self.distribution.n_params + self.distribution.n_free
 
     @property
     def state_size(self) -> int:
@@ -89,28 +99,20 @@ class Policy(nn.Module):
 
     @property
     def values_apart(self) -> bool:
-        """Whether actor and critic share nothing, so that values cost least when asked for many rows at once."""
+        """Whether actor and critic share nothing: small networks on vectors without memory."""
         return self.recurrence is None and not self.has_pictures
 
     @property
     def has_pictures(self) -> bool:
         """Whether any leaf goes through convolutions."""
-        return any(isinstance(encoder, PixelEncoder) for encoder in self._parts)
+        return any(isinstance(encoder, PixelEncoder) for encoder in self.parts)
 
-    def step(
-        self, observations: Observations, state: Tensor, with_values: bool = True
-    ) -> tuple[Tensor, Tensor | None, Tensor]:
-        """Take one step without gradients; return parameters, values where wanted, and the memory after it."""
+    def step(self, observations: Observations, state: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Take one step; return parameters, values and the memory after it."""
         latent = self.encode(observations)
         if self.recurrence is not None:
             latent, state = self.recurrence.step(latent, state)
-        values = self.critic.quick(latent).squeeze(-1) if with_values else None
-        return self.finish(self.actor.quick(latent), observations), values, state
-
-    def values(self, observations: Observations) -> Tensor:
-        """Return the values of (rows, ...) observations for a policy without memory."""
-        values: Tensor = self.critic(self.encode(observations))
-        return values.squeeze(-1)
+        return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1), state
 
     def unroll(self, observations: Observations, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Return parameters and values of (T * batch, ...) observations, from the memory before their first step.
@@ -122,57 +124,26 @@ class Policy(nn.Module):
         latent = self.recurrence.unroll(latent, state, starts).flatten(0, 1)
         return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
 
-    def player(self) -> CategoricalPlayer | None:
-        """Return the policy as workers can run it beside the envs; None where it is too much for them.
-
-        That is a fully connected network without memory that draws one of n choices.
-        """
-        if not self.values_apart or not isinstance(self.distribution, Categorical):
-            return None
-        return CategoricalPlayer(
-            leaves=self._names,
-            sizes=self.actor.sizes,
-            activation=self.net.activation,
-            choices=tuple(e.choices if isinstance(e, ChoiceEncoder) else () for e in self._parts),
-            normalised=self._is_normalised,
-            mask=self.mask_leaf,
-            start=self.distribution.start,
-            limit=LIMIT,
-        )
-
-    @torch.no_grad()
-    def player_weights(self) -> npt.NDArray[np.float32]:
-        """Return the numbers that ``player`` wants, as they are now."""
-        numbers: list[Tensor] = list(self.actor.parameters())
-        if self._is_normalised:
-            moments = [getattr(part, "moments", None) or RunningMoments(part.size) for part in self._parts]  # type: ignore[arg-type]
-            numbers = [*(m.mean for m in moments), *(m.factor for m in moments), *numbers]
-        return torch.cat([number.flatten().cpu() for number in numbers]).numpy()
-
     @property
-    def _is_normalised(self) -> bool:
-        return any(isinstance(part, VectorEncoder) and part.moments is not None for part in self._parts)
+    def in_bfloat16(self) -> bool:
+        """Whether convolutions are computed in bfloat16."""
+        return any(isinstance(part, PixelEncoder) and part.in_bfloat16 for part in self.parts)
 
     def use_bfloat16(self, wanted: bool) -> None:
-        """Compute convolutions in bfloat16, or in float32 as at first; collecting and learning always agree."""
-        for encoder in self._parts:
-            if isinstance(encoder, PixelEncoder):
-                encoder.in_bfloat16 = wanted
-
-    def prepare(self) -> None:
-        """Make ready for many single steps; to be called again after weights moved to another device."""
-        self.actor.prepare()
-        self.critic.prepare()
+        """Compute convolutions in bfloat16, or in float32 as at first; playing and learning always agree."""
+        for part in self.parts:
+            if isinstance(part, PixelEncoder):
+                part.in_bfloat16 = wanted
 
     def observe(self, observations: Observations) -> None:
         """Take observations (rows, ...) into the running moments, where the policy keeps any."""
-        for name, encoder in zip(self._names, self._parts, strict=True):
+        for name, encoder in zip(self.seen, self.parts, strict=True):
             if isinstance(encoder, VectorEncoder):
                 encoder.observe(observations[name])
 
     def encode(self, observations: Observations) -> Tensor:
         """Return what actor and critic see of (rows, ...) observations."""
-        encoded = [encoder(observations[name]) for name, encoder in zip(self._names, self._parts, strict=True)]
+        encoded = [encoder(observations[name]) for name, encoder in zip(self.seen, self.parts, strict=True)]
         return encoded[0] if len(encoded) == 1 else torch.cat(encoded, -1)
 
     def finish(self, params: Tensor, observations: Observations) -> Tensor:

@@ -2,62 +2,86 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from parcade.errors import ModelFileError
+from parcade.learn.actors import actor_for, actor_weights
 from parcade.learn.advantage import gae
-from parcade.learn.by_hand import GradientsByHand
 from parcade.learn.flat import FlatAdam, FlatParameters
 from parcade.learn.loss import PpoSettings, Tracked, approx_kl, ppo_loss
+from parcade.learn.manual_backprop import ManualGradients
 from parcade.learn.minibatches import Minibatch, Minibatches
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
-from parcade.learn.rollout import Rollout
+from parcade.learn.rollout import Rollout, agrees_with_actors, evaluate_rollout
+from parcade.pool.actor import Actor
+from parcade.pool.block import Block
 
 
-class Learner:
-    """Owns the policy and its optimiser."""
+class Ppo:
+    """PPO as an ``Algorithm``."""
+
+    name = "ppo"
 
     def __init__(
-        self,
-        policy: Policy,
-        settings: PpoSettings,
-        shuffle: torch.Generator,
-        *,
-        return_scaler: ReturnScaler | None = None,
+        self, policy: Policy, settings: PpoSettings, seed: int = 0, *, return_scaler: ReturnScaler | None = None
     ) -> None:
         self.policy, self.settings, self._return_scaler = policy, settings, return_scaler
         self._flat = FlatParameters(list(policy.parameters()))
-        by_hand = policy.values_apart and next(policy.parameters()).device.type == "cpu"
-        self._by_hand = GradientsByHand(policy, self._flat, settings) if by_hand else None
-        self._minibatches = Minibatches(policy, settings.batch_size, shuffle)
+        by_hand = policy.values_apart and policy.device.type == "cpu"
+        self._manual = ManualGradients(policy, self._flat, settings) if by_hand else None
+        self._shuffle = torch.Generator().manual_seed(seed)
+        self.minibatches = Minibatches(policy, settings.batch_size, self._shuffle)
         self.optimiser = FlatAdam(self._flat.weights, settings.learning_rate)
+        self._trusts_actors: bool | None = None  # not known before the first rollout
 
-    def update(self, rollout: Rollout, *, lr_factor: float = 1.0, clip_factor: float = 1.0) -> dict[str, float]:
-        """Take all epochs over the rollout; return what happened, as plain numbers."""
+    def actor(self) -> Actor:
+        """Return the policy as workers run it."""
+        return actor_for(self.policy)
+
+    def weights(self) -> npt.NDArray[np.float32]:
+        """Return the weights the actor plays with."""
+        return actor_weights(self.policy)
+
+    def update(self, block: Block, left: float = 1.0) -> dict[str, float]:
+        """Take all epochs over the block; return what happened, as plain numbers."""
+        return self.learn(self.prepare(block), left)
+
+    def learn(self, rollout: Rollout, left: float = 1.0) -> dict[str, float]:
+        """Take all epochs over a rollout that ``prepare`` returned."""
         settings = self.settings
+        learning_rate = settings.learning_rate * (left if settings.lr_schedule == "linear" else 1.0)
+        clip_range = settings.clip_range * (left if settings.clip_schedule == "linear" else 1.0)
         for group in self.optimiser.param_groups:
-            group["lr"] = settings.learning_rate * lr_factor
-        self._estimate_advantages(rollout)
-        clip_range = settings.clip_range * clip_factor
+            group["lr"] = learning_rate
         tracked: list[Tracked] = []
         epochs_done = 0
-        for epoch in islice(self._minibatches.epochs(rollout), settings.n_epochs):
+        for epoch in islice(self.minibatches.epochs(rollout), settings.n_epochs):
             for batch in epoch:
                 tracked.append(self._descend(batch, clip_range))
             epochs_done += 1
             if settings.target_kl is not None and float(approx_kl(tracked[-1].log_ratio)) > 1.5 * settings.target_kl:
                 break
-        self.policy.observe(rollout.flat())  # only now: until here the policy was the one that collected
-        numbers = _summary(tracked, rollout, clip_range)
-        return {**numbers, "learning_rate": settings.learning_rate * lr_factor, "epochs": epochs_done}
+        self.policy.observe(rollout.flat())  # only now: until here the policy was the one that played
+        return {**_summary(tracked, rollout, clip_range), "learning_rate": learning_rate, "epochs": epochs_done}
+
+    def prepare(self, block: Block) -> Rollout:
+        """Return the block with values, log probabilities and advantages."""
+        rollout = Rollout(block)
+        if self._trusts_actors is None:
+            n_rows = min(self.settings.batch_size, rollout.env_steps)
+            has_memory = bool(self.policy.state_size)  # its sums run over time: equal only to the last digits
+            older = self.settings.overlap  # only the actors know how likely their choices were
+            self._trusts_actors = has_memory or older or agrees_with_actors(self.policy, rollout, n_rows)
+        evaluate_rollout(self.policy, rollout, trusts_actors=self._trusts_actors)
+        self._estimate_advantages(rollout)
+        return rollout
 
     def _estimate_advantages(self, rollout: Rollout) -> None:
         settings, rewards = self.settings, rollout.rewards
@@ -77,8 +101,8 @@ class Learner:
 
     def _descend(self, batch: Minibatch, clip_range: float) -> Tracked:
         """Take one gradient step; return what is told of the loss."""
-        if self._by_hand is not None:
-            tracked = self._by_hand.take(batch, clip_range)
+        if self._manual is not None:
+            tracked = self._manual.take(batch, clip_range)
         else:
             losses = ppo_loss(self.policy, batch, self.settings, clip_range)
             self._flat.gradients_of(losses.total)
@@ -87,20 +111,17 @@ class Learner:
         self.optimiser.descend()
         return tracked
 
-    def load_optimiser(self, state: dict[str, Any]) -> None:
-        """Take over Adam's moments from a checkpoint; those of another network are refused."""
-        size = self._flat.weights.shape
-        moments = [state["state"].get(0, {}).get(name) for name in ("exp_avg", "exp_avg_sq")]
-        if state["state"] and any(moment is None or moment.shape != size for moment in moments):
-            raise ModelFileError("the checkpoint's optimiser does not belong to this network")
-        self.optimiser.load_state_dict({**self.optimiser.state_dict(), "state": copy.deepcopy(state["state"])})
-
     def state(self) -> dict[str, Tensor]:
-        """Return what a checkpoint needs beside weights and optimiser; empty without return normalisation."""
-        return {} if self._return_scaler is None else self._return_scaler.state()
+        """Return Adam's moments, the shuffle's state and the scale of returns."""
+        scale = {} if self._return_scaler is None else self._return_scaler.state()
+        return {"shuffle": self._shuffle.get_state(), **self.optimiser.moments(), **scale}
 
     def load_state(self, state: Mapping[str, Tensor]) -> None:
         """Go back to what ``state`` returned."""
+        if "shuffle" not in state:
+            raise ModelFileError("the checkpoint holds no state of the shuffle")
+        self.optimiser.load_moments(state)
+        self._shuffle.set_state(state["shuffle"])
         if self._return_scaler is not None:
             self._return_scaler.load_state(state)
 

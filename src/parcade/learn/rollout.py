@@ -1,83 +1,41 @@
-"""Arrays (T, N, ...) under one policy, allocated once and filled again and again."""
+"""A block as the learner sees it: tensors over the same memory, and what the learner computes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-Array = npt.NDArray[Any]
-_WIDER: dict[np.dtype[Any], np.dtype[Any]] = {
-    np.dtype(np.uint16): np.dtype(np.int32),
-    np.dtype(np.uint32): np.dtype(np.int64),
-}
+from parcade.learn.policy import Policy
+from parcade.learn.rows import as_tensor, padded
+from parcade.pool.block import Block
 
-
-def tensor_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """Return the dtype itself, or the next wider one where torch cannot index it."""
-    return _WIDER.get(dtype, dtype)
-
-
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """One episode that ended during a rollout."""
-
-    slot: int
-    step: int  # row of the rollout it ended in
-    total_reward: float
-    length: int
-    terminated: bool
-    metrics: Mapping[str, float]
+_MANY_ROWS = 1024
 
 
 class Rollout:
-    """Storage for T steps of N slots; observations keep their dtype until the forward pass."""
+    """Arrays (T, N, ...) under one policy; observations are (T + 1, N, ...) and keep their dtype."""
 
-    def __init__(
-        self,
-        n_steps: int,
-        n_envs: int,
-        leaves: Mapping[str, tuple[tuple[int, ...], np.dtype[Any]]],
-        action_shape: tuple[int, ...],
-        action_dtype: torch.dtype,
-        pinned: bool = False,
-    ) -> None:
-        self.n_steps, self.n_envs = n_steps, n_envs
-        self.obs: dict[str, Array] = {
-            name: np.zeros((n_steps + 1, n_envs, *shape), dtype=tensor_dtype(dtype))
-            for name, (shape, dtype) in leaves.items()
-        }
-        if pinned:  # memory that never moves: a graphics card fetches it by itself while the CPU goes on
-            self.obs = {name: torch.from_numpy(array).pin_memory().numpy() for name, array in self.obs.items()}
-        self.obs_tensors: dict[str, Tensor] = {name: torch.from_numpy(array) for name, array in self.obs.items()}
-        self.actions = torch.zeros((n_steps, n_envs, *action_shape), dtype=action_dtype)
-        self.log_probs = torch.zeros((n_steps, n_envs))
-        self.values = np.zeros((n_steps + 1, n_envs), np.float32)
-        self.rewards = np.zeros((n_steps, n_envs), np.float32)
-        self.terminated = np.zeros((n_steps, n_envs), np.bool_)
-        self.truncated = np.zeros((n_steps, n_envs), np.bool_)
-        self.final_values = np.zeros((n_steps, n_envs), np.float32)
-        self.states = torch.zeros((n_envs, 0))  # the policy's memory before step 0; sized by who collects
-        self.advantages = torch.zeros((n_steps, n_envs))
-        self.returns = torch.zeros((n_steps, n_envs))
-        self.episodes: list[Episode] = []
-        self.env_s = 0.0
-        self.inference_s = 0.0
+    def __init__(self, block: Block) -> None:
+        self.block, self.n_steps, self.n_envs = block, block.n_steps, block.n_envs
+        self.obs: dict[str, Tensor] = {name: as_tensor(array) for name, array in block.obs.items()}
+        self.actions = torch.from_numpy(block.drawn)
+        self.rewards: npt.NDArray[np.float32] = block.reward.astype(np.float32)
+        self.terminated, self.truncated = block.terminated, block.truncated
+        self.ended = block.ended
+        self.states = torch.from_numpy(block.memory[0])  # the policy's memory before step 0
+        shape = block.n_steps, block.n_envs
+        self.values = np.zeros((block.n_steps + 1, block.n_envs), np.float32)
+        self.final_values = np.zeros(shape, np.float32)  # where an episode was cut: what its future is worth
+        self.log_probs, self.advantages, self.returns = (torch.zeros(shape) for _ in range(3))
 
     @property
     def env_steps(self) -> int:
-        """Steps this rollout holds, summed over slots."""
-        return self.n_steps * self.n_envs
-
-    @property
-    def ended(self) -> npt.NDArray[np.bool_]:
-        """(T, N): where an episode ended with this step, either way."""
-        return self.terminated | self.truncated
+        """Steps the rollout holds, summed over slots."""
+        return self.block.env_steps
 
     def starts(self) -> Tensor:
         """(T, N): where an episode begins after step 0; the memory before step 0 stands in ``states``."""
@@ -86,5 +44,77 @@ class Rollout:
         return torch.from_numpy(starts)
 
     def flat(self) -> dict[str, Tensor]:
-        """Return the observations as (T * N, ...) without copying."""
-        return {name: tensor[:-1].flatten(0, 1) for name, tensor in self.obs_tensors.items()}
+        """Return the observations before each step as (T * N, ...) without copying."""
+        return {name: tensor[:-1].flatten(0, 1) for name, tensor in self.obs.items()}
+
+
+@torch.inference_mode()
+def agrees_with_actors(policy: Policy, rollout: Rollout, n_rows: int) -> bool:
+    """Whether the learner's first minibatch comes to the very parameters and values that the actors wrote.
+
+    Kernels choose their way by the number of rows and threads, not by the data, so one look tells of all minibatches.
+    """
+    block = rollout.block
+    if not len(block.value):
+        return False
+    rows = {name: tensor[:n_rows].to(policy.device) for name, tensor in rollout.flat().items()}
+    params, values = policy(rows)
+    written = torch.from_numpy(block.params).flatten(0, 1)[:n_rows], torch.from_numpy(block.value).flatten()[:n_rows]
+    return torch.equal(params.cpu(), written[0]) and torch.equal(values.cpu(), written[1])
+
+
+@torch.inference_mode()
+def evaluate_rollout(policy: Policy, rollout: Rollout, *, trusts_actors: bool) -> None:
+    """Fill in values and log probabilities; those of the actors where they are the learner's own, to the bit."""
+    if trusts_actors:
+        _take_over(policy, rollout)
+    else:
+        _compute(policy, rollout)
+    _value_cuts(policy, rollout)
+
+
+def _take_over(policy: Policy, rollout: Rollout) -> None:
+    block, last = rollout.block, rollout.n_steps
+    if len(block.value):
+        rollout.values[:last] = block.value
+    else:
+        _compute(policy, rollout)
+    memory = torch.from_numpy(block.memory[last] * ~rollout.ended[-1][:, None])
+    rollout.values[last] = _values(policy, {name: tensor[last] for name, tensor in rollout.obs.items()}, memory)
+    params = torch.from_numpy(block.params).flatten(0, 1)
+    log_probs, _ = policy.distribution.evaluate(params, rollout.actions.flatten(0, 1))
+    rollout.log_probs.copy_(log_probs.view_as(rollout.log_probs))
+
+
+def _compute(policy: Policy, rollout: Rollout) -> None:
+    """Run the network over every observation of the rollout, the last ones too, many rows at a time."""
+    values, log_probs = torch.from_numpy(rollout.values).flatten(), rollout.log_probs.flatten()
+    actions = rollout.actions.flatten(0, 1)
+    flat = {name: tensor.flatten(0, 1) for name, tensor in rollout.obs.items()}
+    for first in range(0, len(values), _MANY_ROWS):
+        part = slice(first, min(first + _MANY_ROWS, len(values)))
+        rows = {name: padded(tensor[part]).to(policy.device) for name, tensor in flat.items()}
+        params, found = policy(rows)
+        values[part] = found[: part.stop - part.start].cpu()
+        chosen = actions[part]
+        if len(chosen):
+            log_probs[part] = policy.distribution.evaluate(params[: len(chosen)].cpu(), chosen)[0]
+
+
+def _value_cuts(policy: Policy, rollout: Rollout) -> None:
+    """Value the observations at which episodes were cut."""
+    block = rollout.block
+    cuts = np.argwhere(rollout.truncated & ~rollout.terminated)
+    if not len(cuts):
+        return
+    finals = [block.final_of(int(t), int(slot)) for t, slot in cuts]
+    seen = {name: as_tensor(np.stack([final[name] for final in finals])) for name in block.obs}
+    memory = torch.from_numpy(np.stack([block.memory[t + 1, slot] for t, slot in cuts]))
+    rollout.final_values[cuts[:, 0], cuts[:, 1]] = _values(policy, seen, memory)
+
+
+def _values(policy: Policy, seen: Mapping[str, Tensor], memory: Tensor) -> npt.NDArray[np.float32]:
+    n_rows, device = len(memory), policy.device
+    rows = {name: padded(tensor).to(device) for name, tensor in seen.items()}
+    found: npt.NDArray[np.float32] = policy.step(rows, padded(memory).to(device))[1][:n_rows].cpu().numpy()
+    return found

@@ -10,7 +10,9 @@ from gymnasium.vector.utils import batch_space
 
 from parcade.env.slot import read_leaves
 from parcade.errors import SettingsError
-from parcade.pool.protocol import Array, Pool, StepRows
+from parcade.pool.actor import Array
+from parcade.pool.pool import Pool
+from parcade.pool.progress import StepRows
 
 if TYPE_CHECKING:
     from parcade.pool.sb3_adapter import Sb3VecEnv

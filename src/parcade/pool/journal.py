@@ -19,7 +19,7 @@ class Journal:
     """Per slot: the episode under way and its actions so far.
 
     A group's actions are kept as they come, one row per step for all its slots; a slot only notes at which row its
-    episode began. So a step costs one copy, whatever the number of slots.
+    episode began. So a fragment costs one copy, whatever the number of slots. ``rows`` are a block's actions.
     """
 
     def __init__(self, rows: dict[str, npt.NDArray[Any]], groups: Sequence[Slots]) -> None:
@@ -29,34 +29,39 @@ class Journal:
         self._groups = groups
         self._steps = [0] * len(groups)  # rows in use of each log
         self._room = [FIRST_ROOM] * len(groups)
-        self._leaves = {leaf: (array.shape[1:], array.dtype) for leaf, array in rows.items()}
+        self._leaves = {leaf: (array.shape[2:], array.dtype) for leaf, array in rows.items()}
         self._logs = [self._fresh(len(slots), FIRST_ROOM) for slots in groups]
         self._place = {int(slot): (g, at) for g, slots in enumerate(groups) for at, slot in enumerate(slots)}
 
     def _fresh(self, n_slots: int, room: int) -> dict[str, npt.NDArray[Any]]:
         return {leaf: np.zeros((room, n_slots, *shape), dtype) for leaf, (shape, dtype) in self._leaves.items()}
 
-    def append(self, group: int, rows: dict[str, npt.NDArray[Any]]) -> None:
-        """Note that the group's slots were sent the actions now in ``rows`` (their own rows only)."""
-        step = self._steps[group]
-        if step == self._room[group]:
-            step = self._make_room(group)
+    def append(self, group: int, rows: dict[str, npt.NDArray[Any]], ended: npt.NDArray[Any], episodes: Slots) -> None:
+        """Note steps (n, slots, ...) of a group: the actions, where episodes ended, and which one each slot is in."""
+        n_steps = len(ended)
+        if self._steps[group] + n_steps > self._room[group]:
+            self._make_room(group, n_steps)
+        first = self._steps[group]
         for leaf, log in self._logs[group].items():
-            log[step] = rows[leaf]
-        self._steps[group] = step + 1
+            log[first : first + n_steps] = rows[leaf]
+        self._steps[group] = first + n_steps
+        over = ended.any(0)
+        if over.any():
+            slots, last = self._groups[group][over], n_steps - 1 - ended[::-1, over].argmax(0)
+            self._begun[slots] = first + last + 1
+            self.episode[slots] = episodes[-1, over]
 
-    def _make_room(self, group: int) -> int:
-        """Forget rows before the oldest episode under way; grow if that frees less than half. Return the next row."""
+    def _make_room(self, group: int, n_steps: int) -> None:
+        """Forget rows before the oldest episode under way; grow if that leaves less than half free."""
         slots, steps = self._groups[group], self._steps[group]
         oldest = int(self._begun[slots].min())
         kept = steps - oldest
-        room = self._room[group] * (2 if kept > self._room[group] // 2 else 1)
+        room = max(self._room[group], 2 * (kept + n_steps))
         fresh = self._fresh(len(slots), room)
         for leaf, log in self._logs[group].items():
             fresh[leaf][:kept] = log[oldest:steps]
         self._logs[group], self._room[group], self._steps[group] = fresh, room, kept
         self._begun[slots] -= oldest
-        return kept
 
     @property
     def length(self) -> npt.NDArray[np.int64]:
@@ -65,11 +70,6 @@ class Journal:
         for slots, steps in zip(self._groups, self._steps, strict=True):
             ends[slots] = steps
         return ends - self._begun
-
-    def finish(self, group: int, slots: Slots, episodes: Slots) -> None:
-        """Note that the episodes of ``slots``, all of one group, ended and that ``episodes`` began."""
-        self.episode[slots] = episodes
-        self._begun[slots] = self._steps[group]
 
     def begin_anew(self, episodes: Slots | int) -> None:
         """Note that every slot stands at the start of an episode."""
@@ -81,7 +81,8 @@ class Journal:
         """Note in which episode every slot really is: one that had to be skipped has no action yet."""
         for group, slots in enumerate(self._groups):
             changed = slots[self.episode[slots] != episodes[slots]]
-            self.finish(group, changed, episodes[changed])
+            self.episode[changed] = episodes[changed]
+            self._begun[changed] = self._steps[group]
 
     def actions(self, slot: int, steps: int | None = None) -> Actions:
         """Return a slot's first ``steps`` actions of its episode (all of them by default)."""

@@ -10,8 +10,9 @@ import numpy as np
 
 from parcade.env.slot import read_leaves
 from parcade.errors import MissingExtraError, SettingsError
+from parcade.pool.actor import Array
 from parcade.pool.adapters import check_one_group, episode_summary, final_observation
-from parcade.pool.protocol import Array, Pool
+from parcade.pool.pool import Pool
 
 try:
     from stable_baselines3.common.vec_env import VecEnv

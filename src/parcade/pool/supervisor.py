@@ -13,8 +13,7 @@ import cloudpickle
 
 from parcade import errors
 from parcade.errors import EnvError, PoolError, UserError
-from parcade.pool.grouping import GroupedRows
-from parcade.pool.launching import Launcher, Seat
+from parcade.pool.launcher import Launcher
 from parcade.pool.lifecycle import (
     BEING_MADE,
     IN_RESET,
@@ -27,10 +26,11 @@ from parcade.pool.lifecycle import (
     advance,
     cause_of_exit,
 )
-from parcade.pool.slab import Slab
+from parcade.pool.progress import Progress
+from parcade.pool.seeding import Episodes
 from parcade.pool.stepping import Actions
-from parcade.pool.stretch import Stretch
-from parcade.pool.worker import STRETCH, Call, Finish, Restore, Settle, SlotPlan, WorkerOrders
+from parcade.pool.worker import Attach, Call, Flush, Mapping, Restore, SlotPlan, WorkerOrders
+from parcade.pool.worker_handle import BURIAL_S, WorkerHandle
 
 log = logging.getLogger("parcade.pool")
 GLANCE_S = 0.2  # how long a wait lasts before the process is looked at
@@ -54,222 +54,211 @@ class Supervisor:
         budget: int,
         step_deadline_s: float,
         start_deadline_s: float,
+        preload: tuple[str, ...] = (),
     ) -> None:
-        self.seats = [Seat(order) for order in orders]
+        self.handles = [WorkerHandle(order) for order in orders]
         self.restarts: list[str] = []  # every death in words
         self.cut_episodes = 0
         self.attributes: dict[int, dict[str, bytes]] = {}  # slot -> what the user set in its env, cloudpickled
         self._poisoned: set[tuple[int, int]] = set()  # (slot, episode) whose reset kills
         self._cuts: dict[tuple[int, int], int] = {}  # (slot, episode) -> the step that kills
-        self.stretch: Stretch | None = None  # under way: the slots play by themselves
-        self._begun = False  # whether the slots' present observations were handed out
-        self._slab: Slab | None = None
-        self._groups: GroupedRows | None = None
-        self._launcher = Launcher(self.seats, start_method, step_deadline_s)
+        self._progress: Progress | None = None
+        self._launcher = Launcher(self.handles, start_method, step_deadline_s, preload)
         self._budget = budget
         self._step_deadline_s, self._start_deadline_s = step_deadline_s, start_deadline_s
 
     def start_all(self) -> tuple[Any, Any, tuple[str, ...]]:
         """Start every worker; return the observation space, action space and metric names of the env."""
-        for seat in self.seats:
-            self._launcher.launch(seat)
-        packed = self._until_alive(self.seats[0], "spaces")
+        for handle in self.handles:
+            self._launcher.launch(handle)
+        packed = self._until_alive(self.handles[0], "spaces")
         spaces: tuple[Any, Any, tuple[str, ...]] = cloudpickle.loads(packed)
         return spaces
 
-    def hand_over(self, slab: Slab, groups: GroupedRows) -> None:
-        """Give the workers their slab; on return all envs are made."""
-        self._slab, self._groups = slab, groups
-        for seat in self.seats:
-            seat.orders = replace(seat.orders, slab_path=str(slab.path), layout=slab.layout)
+    def hand_over(self, status: Mapping, attach: Attach, progress: Progress) -> None:
+        """Give the workers what they write to; on return all envs are made."""
+        self._progress = progress
+        for handle in self.handles:
+            handle.orders = replace(handle.orders, status=status, attach=attach)
             with contextlib.suppress(OSError):  # dead already: found out below
-                seat.tell((str(slab.path), slab.layout))
-        for seat in self.seats:
-            self._until_alive(seat, "ready")
+                handle.tell((status, attach))
+        for handle in self.handles:
+            self._until_alive(handle, "ready")
 
-    def _until_alive(self, seat: Seat, word: str) -> Any:
+    def attach(self, attach: Attach) -> None:
+        """Have all workers use other blocks; one that is dead finds them in its orders when it is started again."""
+        for handle in self.handles:
+            handle.orders = replace(handle.orders, attach=attach)
+            with contextlib.suppress(WorkerDiedError):
+                self._command(handle, attach)
+
+    def _until_alive(self, handle: WorkerHandle, word: str) -> Any:
         """Wait for a starting worker. An env that cannot be made is an error of the user's, told at once."""
         while True:
             try:
-                return self._await_word(seat, word, self._start_deadline_s)
+                return self._await_word(handle, word, self._start_deadline_s)
             except WorkerDiedError as death:
-                cause, place = self._autopsy(seat, death.hung_s)
+                cause, place = self._autopsy(handle, death.hung_s)
                 if cause.kind in ("raised", "memory"):
-                    raise self._as_user_error(seat, cause) from None
-                order = self._decide(seat, cause, place)
+                    raise self._as_user_error(handle, cause) from None
+                order = self._decide(handle, cause, place)
                 time.sleep(order.pause_s)
-                self._launcher.launch(seat)
+                self._launcher.launch(handle)
 
-    def _as_user_error(self, seat: Seat, cause: Cause) -> UserError:
-        told = self._as_told(seat)
+    def _as_user_error(self, handle: WorkerHandle, cause: Cause) -> UserError:
+        told = self._as_told(handle)
         if told is not None:
             return told
-        limit = seat.orders.memory_limit_mb
+        limit = handle.orders.memory_limit_mb
         hint = f"; its memory limit is {limit} MB" if cause.kind == "memory" and limit else ""
-        return EnvError(f"the env {seat.orders.spec.label!r} cannot be made: it {cause.words}{hint}")
+        return EnvError(f"the env {handle.orders.spec.label!r} cannot be made: it {cause.words}{hint}")
 
-    def _as_told(self, seat: Seat) -> UserError | None:
+    def _as_told(self, handle: WorkerHandle) -> UserError | None:
         """Return what the worker raised, where it is an error of ours for users."""
-        assert seat.told is not None
-        _, name, text, _ = seat.told
+        assert handle.told is not None
+        _, name, text, _ = handle.told
         known = getattr(errors, name, None)
         return known(text) if isinstance(known, type) and issubclass(known, UserError) else None
 
-    def settle_all(self) -> None:
-        """Wait until no worker has anything left to do, whatever was rung; what the slots were told is forgotten.
+    def flush_all(self) -> None:
+        """Wait until no worker has anything left to do, whatever was sent; what the slots were told is forgotten.
 
         A worker that dies meanwhile is found by ``begin_all``, which brings every slot anew.
         """
-        for seat in self.seats:
+        for handle in self.handles:
             with contextlib.suppress(WorkerDiedError):
-                self._command(seat, Settle())
-                self._await_word(seat, "settled", self._step_deadline_s)
-                seat.forget_bells()
+                self._command(handle, Flush())
+                self._await_word(handle, "flushed", self._step_deadline_s)
+                handle.forget_answers()
 
-    def begin_all(self, run_seed: int) -> None:
+    def begin_all(self, episodes: Episodes) -> None:
         """Bring every slot to where the journal says, from any state; no step is under way."""
-        self._begun = False
         self._cuts.clear()
-        if run_seed != self.seats[0].orders.run_seed:
+        if episodes != self.handles[0].orders.episodes:
             self._poisoned.clear()
-        for seat in self.seats:
-            seat.orders = replace(seat.orders, run_seed=run_seed)
+        for handle in self.handles:
+            handle.orders = replace(handle.orders, episodes=episodes)
             with contextlib.suppress(WorkerDiedError):
-                self._command(seat, self._plan(seat)[0])
-        for seat in self.seats:
+                self._command(handle, self._plan(handle))
+        for handle in self.handles:
             try:
-                self._await_word(seat, "restored", self._step_deadline_s)
+                self._await_word(handle, "restored", self._step_deadline_s)
             except WorkerDiedError as death:
-                self.recover(seat, (), death.hung_s)
-        self._begun = True
+                self.recover(handle, (), death.hung_s)
 
-    def recover(self, seat: Seat, pending: Collection[int], hung_s: float | None = None) -> None:
-        """Bring a dead (or hung) worker's slots back exactly; ``pending``: what it has not answered, groups or STRETCH.
+    def recover(self, handle: WorkerHandle, pending: Collection[int], hung_s: float | None = None) -> None:
+        """Bring a dead (or hung) worker's slots back exactly; ``pending``: groups whose fragments it has not finished.
 
-        Returns when the worker lives, stands where it stood and works on what is pending again.
+        Returns when the worker lives, stands after the last step it had finished and goes on with what is pending.
         """
         while True:
-            cause, place = self._autopsy(seat, hung_s)
-            if self.stretch is not None and place is None and cause.kind == "raised":  # it would again
-                raise self._as_told(seat) or PoolError(f"the player {cause.words}")
-            order = self._decide(seat, cause, place)
+            cause, place = self._autopsy(handle, hung_s)
+            if place is None and cause.kind == "raised" and self.progress.has_actor(pending):  # it would again
+                raise self._as_told(handle) or PoolError(f"the actor {cause.words}")
+            order = self._decide(handle, cause, place)
             time.sleep(order.pause_s)
             try:
-                self._launcher.launch(seat)
-                self._await_word(seat, "ready", self._start_deadline_s)
-                restore, unfinished = self._plan(seat)
-                self._command(seat, restore)
-                self._await_word(seat, "restored", self._step_deadline_s)
-                if STRETCH in pending:
-                    self.play(seat)
-                    return
+                self._launcher.launch(handle)
+                self._await_word(handle, "ready", self._start_deadline_s)
+                self._command(handle, self._plan(handle))
+                self._tell_others(self._await_word(handle, "restored", self._step_deadline_s), handle)
                 for group in pending:
-                    mine = tuple(slot for slot in unfinished if slot % seat.orders.n_groups == group)
-                    self._command(seat, Finish(group, mine))
+                    handle.send_fragment(self.progress.fragment(group))
                 return
             except WorkerDiedError as death:
                 hung_s = death.hung_s
 
-    def play(self, seat: Seat) -> None:
-        """Send a worker into the stretch under way, or back into it."""
-        assert self.stretch is not None
-        self._command(seat, self.stretch.command(seat.orders.worker))
+    def _tell_others(self, slots: list[int], handle: WorkerHandle) -> None:
+        """Say which slots show something else than before: what was said of an exact restoration does not hold."""
+        if not slots:
+            return
+        self.cut_episodes += len(slots)
+        self.restarts[-1] = self.restarts[-1].replace("restored exactly", "restored")
+        log.warning(
+            "%r is not a function of its seed and actions, so slot %s cannot be restored exactly after a death; "
+            "its episode is truncated",
+            *(handle.orders.spec.label, ", ".join(map(str, slots))),
+        )
 
-    def _plan(self, seat: Seat) -> tuple[Restore, list[int]]:
-        """Return where each slot goes back to, its last complete row, and which slots have a step to finish."""
-        plans, unfinished = {}, []
-        for slot in seat.orders.slots:
-            if self.stretch is not None:
-                plans[slot] = self._slot_plan(slot, *self.stretch.place(slot, seat.orders.worker), was_seen=True)
-                continue
-            plans[slot], has_step = self._plan_slot(slot, slot % seat.orders.n_groups)
-            if has_step:
-                unfinished.append(slot)
+    @property
+    def progress(self) -> Progress:
+        """How far the slots are."""
+        assert self._progress is not None
+        return self._progress
+
+    def _plan(self, handle: WorkerHandle) -> Restore:
+        """Return where each slot goes back to: behind the last step its worker has finished."""
+        plans = {slot: self._slot_plan(slot) for slot in handle.orders.slots}
         attributes = {slot: self.attributes[slot] for slot in plans if slot in self.attributes}
-        return Restore(seat.orders.run_seed, plans, frozenset(self._poisoned), attributes), unfinished
+        return Restore(handle.orders.episodes, plans, frozenset(self._poisoned), attributes)
 
-    def _plan_slot(self, slot: int, group: int) -> tuple[SlotPlan, bool]:
-        assert self._groups is not None
-        assert self._slab is not None
-        journal, arrays = self._groups.journal, self._slab.arrays
-        episode, steps = int(journal.episode[slot]), int(journal.length[slot])
-        unfinished, was_seen = False, self._begun
-        if self._groups.under_way[group]:
-            if int(arrays["steps_done"][slot]) < self._groups.steps_sent[group]:
-                unfinished = True
-                steps -= 1
-            elif arrays["terminated"][slot] or arrays["truncated"][slot]:
-                # Its step is complete and ended the episode; recv has not handed it out yet.
-                episode, steps, was_seen = int(arrays["episode"][slot]), 0, False
-        return self._slot_plan(slot, episode, journal.actions(slot, steps), was_seen), unfinished
+    def _slot_plan(self, slot: int) -> SlotPlan:
+        """Return the way to where a slot stands, or to the last place on it that does not kill."""
+        place, row, block = self.progress.place(slot), *self.progress.row(slot)
+        key = slot, place.episode
+        if key in self._poisoned:  # its reset worked once and kills now: the episode cannot be brought back
+            return SlotPlan(place.episode, _first(place.actions, 0), block, row, doomed=place.was_seen)
+        if key in self._cuts:
+            return SlotPlan(place.episode, _first(place.actions, self._cuts[key]), block, row, doomed=True)
+        return SlotPlan(place.episode, place.actions, block, row, is_recorded=place.was_seen)
 
-    def _slot_plan(self, slot: int, episode: int, actions: Actions, was_seen: bool) -> SlotPlan:
-        """Return the way to where these actions lead, or to the last place on it that does not kill."""
-        if (slot, episode) in self._poisoned:  # its reset worked once and kills now: the episode cannot be brought back
-            return SlotPlan(episode, _first(actions, 0), doomed=was_seen)
-        if (slot, episode) in self._cuts:
-            return SlotPlan(episode, _first(actions, self._cuts[slot, episode]), doomed=True)
-        return SlotPlan(episode, actions)
-
-    def _command(self, seat: Seat, command: Any) -> None:
+    def _command(self, handle: WorkerHandle, command: Any) -> None:
         try:
-            seat.command(command)
+            handle.command(command)
         except BlockingIOError:
             raise WorkerDiedError(self._step_deadline_s) from None
         except OSError:
             raise WorkerDiedError from None
 
-    def call(self, seat: Seat, command: Call) -> tuple[str, Any]:
+    def call(self, handle: WorkerHandle, command: Call) -> tuple[str, Any]:
         """Send a call to an idle worker and return its answer."""
-        self._command(seat, command)
-        answered: tuple[str, Any] = cloudpickle.loads(self._await_word(seat, "answer", self._step_deadline_s))
+        self._command(handle, command)
+        answered: tuple[str, Any] = cloudpickle.loads(self._await_word(handle, "answer", self._step_deadline_s))
         return answered
 
-    def _await_word(self, seat: Seat, word: str, deadline_s: float) -> Any:
+    def _await_word(self, handle: WorkerHandle, word: str, deadline_s: float) -> Any:
         """Wait for an answer as long as the worker's heart beats; return what came with it."""
-        last, since = self._beats(seat), time.monotonic()
+        last, since = self._beats(handle), time.monotonic()
         while True:
-            if seat.has_word(GLANCE_S):
+            if handle.has_word(GLANCE_S):
                 try:
-                    said, serial, payload = seat.hear()
+                    said, serial, payload = handle.hear()
                 except BlockingIOError:
                     raise WorkerDiedError(self._step_deadline_s) from None
                 except (EOFError, OSError):
                     raise WorkerDiedError from None
                 if said == "raised":
-                    seat.told = payload
+                    handle.told = payload
                     raise WorkerDiedError
-                if said == word and serial == seat.serial:
+                if said == word and serial == handle.serial:
                     return payload
                 continue
-            beats = self._beats(seat)
+            beats = self._beats(handle)
             if beats != last:
                 last, since = beats, time.monotonic()
-            elif not seat.process.is_alive() and not seat.has_word(0):
+            elif not handle.process.is_alive() and not handle.has_word(0):
                 raise WorkerDiedError
             elif time.monotonic() - since > deadline_s:
                 raise WorkerDiedError(deadline_s)
 
-    def _beats(self, seat: Seat) -> int:
-        return 0 if self._slab is None else int(self._slab.arrays["beats"][seat.orders.worker])
+    def _beats(self, handle: WorkerHandle) -> int:
+        return 0 if self._progress is None else int(self._progress.status["beats"][handle.orders.worker])
 
-    def _decide(self, seat: Seat, cause: Cause, place: Place | None) -> Restart:
-        if self.stretch is not None:
-            seat.batches += self.stretch.newly_taken(seat.orders.worker)
-        if seat.batches:
-            seat.life, _ = advance(seat.life, Answered(seat.batches), self._budget)
-            seat.batches = 0
-        seat.life, order = advance(seat.life, Died(cause, place), self._budget)
-        words = self._words(seat, cause, place)
+    def _decide(self, handle: WorkerHandle, cause: Cause, place: Place | None) -> Restart:
+        taken = self._progress.newly_taken(handle.slots) if self._progress is not None else 0
+        if taken:
+            handle.life, _ = advance(handle.life, Answered(taken), self._budget)
+        handle.life, order = advance(handle.life, Died(cause, place), self._budget)
+        words = self._words(handle, cause, place)
         if isinstance(order, GiveUp):
-            deaths = "died once" if seat.life.strikes == 1 else f"died {seat.life.strikes} times in a row"
+            deaths = "died once" if handle.life.strikes == 1 else f"died {handle.life.strikes} times in a row"
             raise PoolError(f"{words}; it {deaths}, and {self._budget} restarts are allowed")
         assert isinstance(order, Restart)
         if order.cut is not None:
             self._cut(order.cut)
             words += "; the same step killed it before, so the episode is truncated there"
         else:
-            words += f"; restored exactly ({seat.life.strikes} of {self._budget} restarts used)"
+            words += f"; restored exactly ({handle.life.strikes} of {self._budget} restarts used)"
         self.restarts.append(words)
         log.warning("%s", words)
         return order
@@ -283,55 +272,55 @@ class Supervisor:
         else:
             self._cuts[episode] = min(place.step, self._cuts.get(episode, place.step))
 
-    def _words(self, seat: Seat, cause: Cause, place: Place | None) -> str:
-        slots = seat.orders.slots
+    def _words(self, handle: WorkerHandle, cause: Cause, place: Place | None) -> str:
+        slots = handle.orders.slots
         where = ""
         if place is not None:
             step = "its reset" if place.step == IN_RESET else f"step {place.step}"
-            where = f" in slot {place.slot} at {step} of episode {place.episode} of {seat.orders.spec.label!r}"
+            where = f" in slot {place.slot} at {step} of episode {place.episode} of {handle.orders.spec.label!r}"
             if place.step == BEING_MADE:
-                where = f" while the env {seat.orders.spec.label!r} of slot {place.slot} was being made"
-        pid = seat.process.pid
-        return f"worker {seat.orders.worker} (slots {slots.start}-{slots.stop - 1}, pid {pid}) {cause.words}{where}"
+                where = f" while the env {handle.orders.spec.label!r} of slot {place.slot} was being made"
+        pid = handle.process.pid
+        return f"worker {handle.orders.worker} (slots {slots.start}-{slots.stop - 1}, pid {pid}) {cause.words}{where}"
 
-    def _autopsy(self, seat: Seat, hung_s: float | None) -> tuple[Cause, Place | None]:
+    def _autopsy(self, handle: WorkerHandle, hung_s: float | None) -> tuple[Cause, Place | None]:
         """Make sure the process is gone; return why it died and in which slot."""
-        exit_code = seat.bury(kill_now=hung_s is not None)
-        place = self._last_place(seat)
+        exit_code = handle.bury(kill_now=hung_s is not None)
+        place = self._last_place(handle)
         if hung_s is not None:
             return Cause("hang", f"did not move for {hung_s:g} s and was killed", True), place
-        if seat.told is not None:
-            kind, name, text, trace = seat.told
+        if handle.told is not None:
+            kind, name, text, trace = handle.told
             log.debug("%s", trace)
             return Cause(kind, f"raised {name}: {text}" if text else f"raised {name}"), place
         return cause_of_exit(exit_code), place
 
-    def _last_place(self, seat: Seat) -> Place | None:
-        if self._slab is None:
+    def _last_place(self, handle: WorkerHandle) -> Place | None:
+        if self._progress is None:
             return None
-        arrays, worker = self._slab.arrays, seat.orders.worker
+        arrays, worker = self._progress.status, handle.orders.worker
         slot = int(arrays["current_slot"][worker])
         arrays["current_slot"][worker] = -1  # the next life may end before it can say where it is
         return None if slot < 0 else Place(slot, int(arrays["episode"][slot]), int(arrays["running_length"][slot]))
 
-    def close(self, deadline_s: float = 5.0) -> None:
-        """End all workers: ask by closing the bell, then kill."""
-        for seat in self.seats:
-            seat.hang_up()
+    def close(self, deadline_s: float) -> None:
+        """End all workers: ask by closing the channels, then kill."""
+        for handle in self.handles:
+            handle.hang_up()
         until = time.monotonic() + deadline_s
-        for seat in self.seats:
-            if seat.process is not None:
-                seat.process.join(max(0.0, until - time.monotonic()))
-        late = [seat for seat in self.seats if seat.process is not None and seat.process.is_alive()]
-        for seat in late:
-            seat.process.kill()
-        until = time.monotonic() + deadline_s
-        for seat in self.seats:
-            if seat.process is not None:
-                seat.process.join(max(0.0, until - time.monotonic()))
+        for handle in self.handles:
+            if handle.process is not None:
+                handle.process.join(max(0.0, until - time.monotonic()))
+        late = [handle for handle in self.handles if handle.process is not None and handle.process.is_alive()]
+        for handle in late:
+            handle.process.kill()
+        until = time.monotonic() + BURIAL_S
+        for handle in self.handles:
+            if handle.process is not None:
+                handle.process.join(max(0.0, until - time.monotonic()))
                 with contextlib.suppress(ValueError):  # the kernel itself holds it; nothing more can be done
-                    seat.process.close()
-                seat.process = None
+                    handle.process.close()
+                handle.process = None
 
 
 def _first(actions: Actions, steps: int) -> Actions:

@@ -1,4 +1,4 @@
-"""A worker process: owns a range of slots, steps them when its bell rings."""
+"""A worker process: owns a range of slots and takes the fragments that its step channel names."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import errno
 import os
 import select
 import signal
-import struct
 import sys
 import threading
 import time
@@ -23,17 +22,35 @@ from parcade.env.make import make
 from parcade.env.slot import SlotEnv, as_slot_env, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError
+from parcade.pool.actor import Array
+from parcade.pool.block import Block
 from parcade.pool.calling import answer, apply_call
-from parcade.pool.layout import SlabLayout
+from parcade.pool.fragment import PACKED, Fragment, FragmentRunner
 from parcade.pool.lifecycle import BEING_MADE
-from parcade.pool.slab import Slab
+from parcade.pool.mapped import Layout, MappedArrays
+from parcade.pool.seeding import Episodes
 from parcade.pool.stepping import Actions, SlotRunner
-from parcade.pool.stretch import Play, StretchRunner
 
-BELL = struct.Struct("<H")  # what rings: a group's number
-TALK = BELL.pack(0xFFFF)  # a command waits on the other pipe
-STRETCH = 0xFFFE  # rings in place of a group when a stretch is over
+CONTROL = Fragment(0xFF, 0, 0, 0, False).pack()  # in place of a fragment: a command waits on the control channel
 EXIT_AFTER_RAISE = 70
+FOR_THE_TRAINER = (signal.SIGINT, signal.SIGTERM)  # a terminal, `timeout` or a batch system sends them to all at once
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Where a shared file is and how it is laid out."""
+
+    path: str
+    layout: Layout
+
+
+@dataclass(frozen=True, slots=True)
+class Attach:
+    """Use these blocks and this actor from now on; the actor is cloudpickled, it may come from the user's script."""
+
+    blocks: tuple[Mapping, ...]
+    metric_names: tuple[str, ...]
+    actor: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,46 +61,44 @@ class WorkerOrders:
     slots: range
     n_groups: int
     spec: EnvSpec
-    run_seed: int
+    episodes: Episodes
     trainer_pid: int
     memory_limit_mb: int | None = None
     cpu: int | None = None  # the only processor to run on
-    slab_path: str | None = None  # None: the slab waits for the first worker to tell the env's spaces
-    layout: SlabLayout | None = None
+    status: Mapping | None = None  # None: everything shared waits for the first worker to tell the env's spaces
+    attach: Attach | None = None
     inherited_fds: tuple[int, ...] = ()  # with fork: the trainer's ends of every pipe, which must be closed here
     dies_with_parent: bool = False  # the parent process lasts as long as the trainer does
 
 
 @dataclass(frozen=True, slots=True)
 class SlotPlan:
-    """Where a slot is brought: into an episode, after these actions; ``doomed``: its next step is cut."""
+    """Where a slot is brought: into an episode, after these actions, its observation into this row of a block.
+
+    ``doomed``: its next step is cut. ``is_recorded``: the row holds what was seen there before.
+    """
 
     episode: int
     actions: Actions
+    block: int
+    row: int
     doomed: bool = False
+    is_recorded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Restore:
     """Bring slots back; ``poisoned`` episodes are never begun, ``attributes`` of the user's are set again."""
 
-    run_seed: int
+    episodes: Episodes
     slots: dict[int, SlotPlan]
     poisoned: frozenset[tuple[int, int]]
     attributes: dict[int, dict[str, bytes]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Finish:
-    """Take the step under way in these slots of a group only, then ring for the group."""
-
-    group: int
-    slots: tuple[int, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Settle:
-    """Say that everything rung before is done."""
+class Flush:
+    """Say that every fragment before is done."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,35 +111,32 @@ class Call:
     arguments: bytes
 
 
-FOR_THE_TRAINER = (signal.SIGINT, signal.SIGTERM)  # a terminal, `timeout` or a batch system sends them to all at once
-
-
 class TrainerGoneError(Exception):
     """The other end of a pipe is closed."""
 
 
-def run_worker(packed: bytes, bell: Connection, talk: Connection) -> None:
-    """Serve until the trainer closes the bell; an exception is told over ``talk`` and ends the process."""
+def run_worker(packed: bytes, steps: Connection, control: Connection) -> None:
+    """Serve until the trainer closes the channels; an exception is told over ``control`` and ends the process."""
     for number in FOR_THE_TRAINER:
         signal.signal(number, signal.SIG_IGN)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_THE_TRAINER)  # they were held back while this process started
-    runners: dict[int, SlotRunner] = {}
+    envs: list[SlotEnv] = []
     try:
         orders: WorkerOrders = cloudpickle.loads(packed)
-        _settle(orders)
-        slab = _make_runners(orders, runners, talk)
-        _say(talk, "ready")
-        _serve(orders, runners, slab, bell, talk)
+        _prepare_process(orders)
+        worker = _Worker(orders, envs, control)
+        _say(control, "ready")
+        worker.serve(steps)
     except TrainerGoneError:
         pass
     except BaseException as error:
-        _tell(talk, error)
+        _tell(control, error)
         os._exit(EXIT_AFTER_RAISE)
-    for runner in runners.values():
-        runner.env.close()
+    for env in envs:
+        env.close()
 
 
-def _settle(orders: WorkerOrders) -> None:
+def _prepare_process(orders: WorkerOrders) -> None:
     """Let go of what belongs to others, and make sure this process ends with the trainer."""
     for fd in orders.inherited_fds:
         with contextlib.suppress(OSError):
@@ -139,105 +151,91 @@ def _settle(orders: WorkerOrders) -> None:
     _limit_memory(orders.memory_limit_mb)
 
 
-def _make_runners(orders: WorkerOrders, runners: dict[int, SlotRunner], talk: Connection) -> Slab:
-    """Make every slot's env; return the slab they write to."""
-    first, path, layout = None, orders.slab_path, orders.layout
-    if path is None or layout is None:
-        first = _make_env(orders.spec, orders.slots[0])
-        _say(talk, "spaces", cloudpickle.dumps((first.observation_space, first.action_space, first.metric_names)))
-        path, layout = _hear(talk)
-    slab = Slab.attach(path, layout)
-    current, beats = slab.arrays["current_slot"].data, slab.arrays["beats"].data
-    for slot in orders.slots:
-        current[orders.worker] = slot
-        slab.arrays["running_length"][slot] = BEING_MADE
-        env, first = first or _make_env(orders.spec, slot), None
-        _check_spaces(env, slab)
-        runners[slot] = SlotRunner(env, slab, slot, orders.worker, orders.run_seed)
-        beats[orders.worker] += 1
-    current[orders.worker] = -1
-    return slab
+class _Worker:
+    """The envs of some slots, and what they write to."""
+
+    def __init__(self, orders: WorkerOrders, envs: list[SlotEnv], control: Connection) -> None:
+        self._control, status, attach = control, orders.status, orders.attach
+        if status is None or attach is None:
+            envs.append(_make_env(orders.spec, orders.slots[0]))
+            first = envs[0]
+            shape = first.observation_space, first.action_space, first.metric_names
+            _say(control, "spaces", cloudpickle.dumps(shape))
+            status, attach = _hear(control)
+        self._mapped = MappedArrays.attach(status.path, status.layout)  # type: ignore[union-attr]
+        self._status: dict[str, Array] = self._mapped.arrays
+        blocks = self._blocks_of(attach)
+        runners = [self._runner(orders, slot, envs, blocks[0]) for slot in orders.slots]
+        self._status["current_slot"][orders.worker] = -1
+        self._fragments = FragmentRunner(runners, orders.n_groups, self._status, orders.worker)
+        self._attach(attach, blocks)
+
+    def _runner(self, orders: WorkerOrders, slot: int, envs: list[SlotEnv], block: Block) -> SlotRunner:
+        self._status["current_slot"][orders.worker] = slot
+        self._status["running_length"][slot] = BEING_MADE
+        at = slot - orders.slots.start
+        if at == len(envs):
+            envs.append(_make_env(orders.spec, slot))
+        _check_spaces(envs[at], block)
+        self._status["beats"][orders.worker] += 1
+        return SlotRunner(envs[at], slot, orders.worker, orders.episodes, self._status, block)
+
+    def _blocks_of(self, attach: Attach) -> list[Block]:
+        mapped = [MappedArrays.attach(block.path, block.layout) for block in attach.blocks]
+        return [Block(arrays, attach.metric_names) for arrays in mapped]
+
+    def _attach(self, attach: Attach, blocks: list[Block]) -> None:
+        self._fragments.attach(blocks, None if attach.actor is None else cloudpickle.loads(attach.actor))
+        if (torch := sys.modules.get("torch")) is not None:  # the actor brought it along
+            torch.set_num_threads(1)  # a worker has one core to itself
+
+    def serve(self, steps: Connection) -> None:
+        """Take fragments and commands in the order in which they come."""
+        fd = steps.fileno()
+        while True:
+            message = _read(fd)
+            if message == CONTROL:
+                self._obey(*_hear(self._control))
+            else:
+                fragment = Fragment.unpack(message)
+                self._fragments.run(fragment)
+                _write(fd, message)
+
+    def _obey(self, serial: int, command: Any) -> None:
+        if isinstance(command, Restore):
+            others = [slot for slot, plan in command.slots.items() if not self._restore(slot, plan, command)]
+            _say(self._control, "restored", others, serial)
+        elif isinstance(command, Attach):
+            self._attach(command, self._blocks_of(command))
+        elif isinstance(command, Flush):
+            _say(self._control, "flushed", serial=serial)
+        elif isinstance(command, Call):
+            env = self._fragments.runners[command.slot].env
+            _say(self._control, "answer", _answer_packed(env, command), serial)
+
+    def _restore(self, slot: int, plan: SlotPlan, command: Restore) -> bool:
+        """Bring a slot back; return whether it shows what it showed there before."""
+        runner = self._fragments.runners[slot]
+        runner.episodes, runner.poisoned = command.episodes, command.poisoned
+        for name, value in command.attributes.get(slot, {}).items():
+            apply_call(runner.env, "set", name, (cloudpickle.loads(value),), {})
+        runner.attach(self._fragments.blocks[plan.block])
+        is_same = runner.replay(plan.episode, plan.actions, plan.row, doomed=plan.doomed, is_recorded=plan.is_recorded)
+        self._status["current_slot"][self._fragments.worker] = -1
+        return is_same
 
 
 def _make_env(spec: EnvSpec, slot: int) -> SlotEnv:
     return as_slot_env(make(spec.with_(slot=slot)))
 
 
-def _check_spaces(env: SlotEnv, slab: Slab) -> None:
-    for prefix, space in (("obs", env.observation_space), ("action", env.action_space)):
-        wanted = {leaf: (array.shape[1:], array.dtype) for leaf, array in slab.leaves(prefix).items()}
-        if leaves(space) != wanted:
-            word = "observation" if prefix == "obs" else "action"
+def _check_spaces(env: SlotEnv, block: Block) -> None:
+    for word, space, arrays in (
+        ("observation", env.observation_space, block.obs),
+        ("action", env.action_space, block.action),
+    ):
+        if leaves(space) != {leaf: (array.shape[2:], array.dtype) for leaf, array in arrays.items()}:
             raise EnvError(f"its {word} space {space} is not that of slot 0; all envs of a pool must have the same")
-
-
-def _serve(
-    orders: WorkerOrders, runners: dict[int, SlotRunner], slab: Slab, bell: Connection, talk: Connection
-) -> None:
-    groups = [
-        [runners[slot] for slot in orders.slots if slot % orders.n_groups == group] for group in range(orders.n_groups)
-    ]
-    presses = [[runner.press for runner in group if runner.has_halves] for group in groups]
-    settles = [[runner.settle for runner in group] for group in groups]
-    fd, worker, current = bell.fileno(), orders.worker, slab.arrays["current_slot"].data
-    stretches = _Stretches(orders, runners, slab)
-    while True:
-        try:
-            message = os.read(fd, BELL.size)
-        except OSError:
-            message = b""
-        if not message:
-            raise TrainerGoneError
-        if message == TALK:
-            serial, command = _hear(talk)
-            message = stretches.play(command) if isinstance(command, Play) else _obey(serial, command, runners, talk)
-        else:
-            group = BELL.unpack(message)[0]
-            for press in presses[group]:
-                press()
-            for settle in settles[group]:
-                settle()
-        current[worker] = -1
-        if message:
-            _ring(fd, message)
-
-
-class _Stretches:
-    """Plays stretches; the block they are kept in is attached once."""
-
-    def __init__(self, orders: WorkerOrders, runners: dict[int, SlotRunner], slab: Slab) -> None:
-        self._worker, self._slab, self._runners = orders.worker, slab, list(runners.values())
-        self._path = ""
-        self._runner: StretchRunner | None = None
-
-    def play(self, command: Play) -> bytes:
-        """Take the steps; return what the bell has to say about it."""
-        if self._runner is None or command.path != self._path:
-            track = Slab.attach(command.path, command.layout)
-            self._path, self._runner = command.path, StretchRunner(self._runners, self._slab, track, self._worker)
-        self._runner.run(cloudpickle.loads(command.player), command.first, command.n_steps)
-        return BELL.pack(STRETCH)
-
-
-def _obey(serial: int, command: Any, runners: dict[int, SlotRunner], talk: Connection) -> bytes:
-    """Carry out a command; return what the bell has to say about it."""
-    if isinstance(command, Finish):
-        for slot in command.slots:
-            runners[slot].step()
-        return BELL.pack(command.group)
-    if isinstance(command, Restore):
-        for slot, plan in command.slots.items():
-            runner = runners[slot]
-            runner.run_seed, runner.poisoned = command.run_seed, command.poisoned
-            for name, value in command.attributes.get(slot, {}).items():
-                apply_call(runner.env, "set", name, (cloudpickle.loads(value),), {})
-            runner.replay(plan.episode, plan.actions, plan.doomed)
-        _say(talk, "restored", serial=serial)
-    elif isinstance(command, Settle):
-        _say(talk, "settled", serial=serial)
-    elif isinstance(command, Call):
-        _say(talk, "answer", _answer_packed(runners[command.slot].env, command), serial)
-    return b""
 
 
 def _answer_packed(env: SlotEnv, command: Call) -> bytes:
@@ -250,33 +248,43 @@ def _answer_packed(env: SlotEnv, command: Call) -> bytes:
         return bytes(cloudpickle.dumps(("failed", words)))
 
 
-def _hear(talk: Connection) -> Any:
+def _hear(control: Connection) -> Any:
     try:
-        return talk.recv()
+        return control.recv()
     except (EOFError, OSError):
         raise TrainerGoneError from None
 
 
-def _say(talk: Connection, word: str, payload: Any = None, serial: int = 0) -> None:
+def _say(control: Connection, word: str, payload: Any = None, serial: int = 0) -> None:
     try:
-        talk.send((word, serial, payload))
+        control.send((word, serial, payload))
     except OSError:
         raise TrainerGoneError from None
 
 
-def _ring(fd: int, message: bytes) -> None:
+def _read(fd: int) -> bytes:
+    try:
+        message = os.read(fd, PACKED.size)
+    except OSError:
+        message = b""
+    if not message:
+        raise TrainerGoneError
+    return message
+
+
+def _write(fd: int, message: bytes) -> None:
     try:
         os.write(fd, message)
     except OSError:
         raise TrainerGoneError from None
 
 
-def _tell(talk: Connection, error: BaseException) -> None:
+def _tell(control: Connection, error: BaseException) -> None:
     """Say why this process ends."""
     try:
         is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
         kind = "memory" if is_memory else "raised"
-        talk.send(("raised", 0, (kind, type(error).__name__, str(error), traceback.format_exc())))
+        control.send(("raised", 0, (kind, type(error).__name__, str(error), traceback.format_exc())))
     except OSError:
         pass  # nobody listens any more
     except Exception:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
 from parcade.errors import ModelFileError
-from parcade.input_file import checked_size, parse_json
+from parcade.host.input_file import checked_size, parse_json
 from parcade.run.atomic import write_atomic
 
 FORMAT = 1

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from parcade.errors import ModelFileError
-from parcade.input_file import short
+from parcade.host.input_file import short
 from parcade.run.archive import Arrays, read_archive, write_archive
 from parcade.run.model_file import require_numbers
 
@@ -33,8 +33,7 @@ class Checkpoint:
 
     meta: dict[str, Any]  # counters, schedules, windows; JSON-ready
     weights: dict[str, torch.Tensor]
-    optimiser: dict[str, Any]  # torch's own state_dict
-    generators: dict[str, torch.Tensor]  # states of the random generators
+    algorithm: dict[str, torch.Tensor]  # what it needs beside the weights: moments, states of random generators
     pool: Arrays  # what every slot was told since its episode began
 
 
@@ -47,8 +46,7 @@ def save_checkpoint(folder: Path, env_steps: int, checkpoint: Checkpoint, keep: 
     require_numbers(checkpoint.weights, path)
     groups = {
         "weights": _to_arrays(checkpoint.weights),
-        "optimiser": _flatten_optimiser(checkpoint.optimiser),
-        "generators": _to_arrays(checkpoint.generators),
+        "algorithm": _to_arrays(checkpoint.algorithm),
         "pool": checkpoint.pool,
     }
     while True:
@@ -95,14 +93,12 @@ def load_newest(folder: Path) -> Checkpoint:
 def load_checkpoint(path: Path) -> Checkpoint:
     """Read one checkpoint."""
     meta, groups = read_archive(path, "checkpoint")
-    missing = {"weights", "optimiser", "generators", "pool"} - set(groups)
+    missing = {"weights", "algorithm", "pool"} - set(groups)
     if missing:
         raise ModelFileError(f"{path} lacks {', '.join(sorted(missing))}")
-    weights, generators = _to_tensors(groups["weights"]), _to_tensors(groups["generators"])
-    optimiser = _unflatten_optimiser(groups["optimiser"], path)
-    for tensors in (weights, *optimiser["state"].values()):
-        require_numbers(tensors, path)
-    return Checkpoint(meta, weights, optimiser, generators, groups["pool"])
+    weights, algorithm = _to_tensors(groups["weights"]), _to_tensors(groups["algorithm"])
+    require_numbers({**weights, **algorithm}, path)
+    return Checkpoint(meta, weights, algorithm, groups["pool"])
 
 
 def check_counters(meta: dict[str, Any]) -> None:
@@ -129,21 +125,3 @@ def _to_arrays(tensors: dict[str, torch.Tensor]) -> Arrays:
 
 def _to_tensors(arrays: Arrays) -> dict[str, torch.Tensor]:
     return {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-
-
-def _flatten_optimiser(state: dict[str, Any]) -> Arrays:
-    """Adam keeps tensors per parameter; settings such as the learning rate come from the run's own settings."""
-    flat: Arrays = {}
-    for index, values in state["state"].items():
-        flat |= _to_arrays({f"{index}.{name}": value for name, value in values.items()})
-    return flat
-
-
-def _unflatten_optimiser(flat: Arrays, path: Path) -> dict[str, Any]:
-    state: dict[int, dict[str, torch.Tensor]] = {}
-    for name, tensor in _to_tensors(flat).items():
-        index, _, part = name.partition(".")
-        if not index.isdecimal() or not part:
-            raise ModelFileError(f"{path} holds optimiser state under {name!r}, wanted a number and a name")
-        state.setdefault(int(index), {})[part] = tensor
-    return {"state": state}

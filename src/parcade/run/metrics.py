@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from parcade.errors import ModelFileError
-from parcade.input_file import parse_json
+from parcade.host.input_file import parse_json
 from parcade.run.board import Board
 from parcade.run.rows import RowFile
 

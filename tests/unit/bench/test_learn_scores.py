@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 import torch
 
-from parcade.assembly import leaf_shapes
 from parcade.bench.learn_envs import LocksEnv, RecallEnv, TableEnv
 from parcade.bench.learn_scores import bench_learn, margin, scaled_steps, verdict
 from parcade.bench.learn_tasks import TASKS, Task
@@ -15,6 +14,7 @@ from parcade.bench.learn_trainers import _peer_model, _PeerFactory, _schedule, p
 from parcade.env.make import make
 from parcade.errors import EnvError, SettingsError
 from parcade.learn.policy import NetSettings, Policy
+from parcade.train.assembly import leaf_shapes
 
 
 def quiet(text):
@@ -116,7 +116,7 @@ class Knower:
     def __init__(self, right):
         self.right = right
 
-    def begin(self):
+    def begin(self, episode_seed=0):
         pass
 
     def __call__(self, rows):
@@ -132,7 +132,7 @@ def test_the_table_is_solved_by_heart_and_by_nothing_else():
 
 
 class Rememberer:
-    def begin(self):
+    def begin(self, episode_seed=0):
         self.sign = None
 
     def __call__(self, rows):
@@ -142,7 +142,7 @@ class Rememberer:
 
 
 class Guesser:
-    def begin(self):
+    def begin(self, episode_seed=0):
         pass
 
     def __call__(self, rows):

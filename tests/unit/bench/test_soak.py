@@ -20,7 +20,7 @@ def test_kills_change_nothing():
     assert sum(result["deaths_by_kind"].values()) == result["deaths"]
     assert result["checksums_equal"], result
     assert result["checksum"] == result["checksum_undisturbed"]
-    assert result["orphans"] == result["slabs_left"] == result["cut_episodes"] == 0
+    assert result["orphans"] == result["files_left"] == result["cut_episodes"] == 0
     assert result["fds_start"] == result["fds_end"]
     assert result["passed"], result
 

@@ -12,7 +12,7 @@ from parcade.env.make import make
 from parcade.env.racing.env import MOST_MISSED
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
-from parcade.evaluation import evaluation_spec
+from parcade.train.evaluation import evaluation_spec
 
 SPEC = EnvSpec(env_id="parcade/CarRacing-v3", frame_skip=4)
 

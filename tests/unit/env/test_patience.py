@@ -13,7 +13,7 @@ from parcade.env.make import make
 from parcade.env.pixels import PreprocessedEnv
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
-from parcade.evaluation import evaluation_spec
+from parcade.train.evaluation import evaluation_spec
 
 
 class Payer(gym.Env[Any, Any]):

@@ -44,18 +44,6 @@ def test_a_picture_too_small_for_the_network_is_refused(cnn, least):
         Policy({"pixels": ((1, least, least - 1), "uint8")}, spaces.Discrete(3), NetSettings(cnn=cnn))
 
 
-@pytest.mark.parametrize("activation", ["tanh", "relu"])
-def test_a_quick_step_gives_the_numbers_of_the_forward_pass(activation):
-    policy = Policy(LEAVES, spaces.Discrete(3), NetSettings(activation=activation))
-    policy.prepare()
-    params, values = policy(rows(8))
-    with torch.inference_mode():
-        stepped, stepped_values, _ = policy.step(rows(8), policy.initial_state(8))
-    assert torch.allclose(params, stepped, atol=1e-6)
-    assert torch.allclose(values, stepped_values, atol=1e-6)
-    assert torch.allclose(policy.values(rows(8)), values, atol=1e-6)
-
-
 def test_a_mask_forbids_and_is_not_seen():
     leaves = {"seen": ((5,), "float32"), "action_mask": ((3,), "int8")}
     policy = Policy(leaves, spaces.Discrete(3), NetSettings())

@@ -1,0 +1,1 @@
+"""Settings: what a training does, from flags, files and Python alike."""

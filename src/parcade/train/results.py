@@ -1,0 +1,128 @@
+"""What a run leaves beside its curves: models, a summary and a report."""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+from gymnasium import spaces
+from torch import Tensor
+
+from parcade.config.settings import TrainSettings
+from parcade.env.space_json import space_to_json
+from parcade.env.spec import EnvSpec
+from parcade.learn.algorithm import Algorithm
+from parcade.run.directory import RunFolder, write_json
+from parcade.run.metrics import read_rows
+from parcade.run.model_file import save_model
+from parcade.run.report import write_report
+from parcade.train.assembly import net_of
+from parcade.train.evaluation import Evaluation
+
+log = logging.getLogger("parcade.train")
+
+
+@dataclass(frozen=True, slots=True)
+class TrainResult:
+    """What a training came to."""
+
+    run_dir: str
+    env_steps: int
+    episodes: int
+    seconds: float  # of training itself, without evaluations
+    steps_per_s: float
+    episodes_per_s: float
+    return_mean: float | None  # over the last 100 training episodes
+    success_rate: float | None  # on unseen seeds where there was a final evaluation, else over the last 100 episodes
+    train_success_rate: float | None
+    evaluation: dict[str, Any] | None
+    model: str
+    worker_restarts: int
+    interrupted: bool
+
+
+class _Best(NamedTuple):
+    """A policy that was better than all before it."""
+
+    score: float
+    env_steps: int
+    weights: dict[str, Tensor]
+
+
+class Results:
+    """Writes them into a run's folder."""
+
+    def __init__(
+        self,
+        folder: RunFolder,
+        settings: TrainSettings,
+        spec: EnvSpec,
+        algorithm: Algorithm,
+        action_space: spaces.Space[Any],
+    ) -> None:
+        self._folder, self._settings, self._spec = folder, settings, spec
+        self._algorithm, self._policy, self._action_space = algorithm, algorithm.policy, action_space
+        self.best: float | None = None  # the score of best_model.zip as it stands on the disk
+        self._waiting: _Best | None = None  # a better one, which the disk had no room for
+
+    def save_model(self, name: str, env_steps: int) -> str:
+        """Write the policy as it is now; return the file."""
+        return self._save(name, self._policy.state_dict(), env_steps)
+
+    def _save(self, name: str, weights: dict[str, Tensor], env_steps: int) -> str:
+        path = self._folder.models / name
+        meta = {
+            "env": self._spec.to_dict(),
+            "leaves": {
+                name: [list(leaf.shape), leaf.dtype, leaf.choices] for name, leaf in self._policy.leaves.items()
+            },
+            "action_space": space_to_json(self._action_space),
+            "net": net_of(self._settings).to_dict(),
+            "algorithm": self._algorithm.name,
+            "env_steps": env_steps,
+        }
+        save_model(path, weights, meta)
+        return str(path)
+
+    def offer_best(self, score: float, env_steps: int) -> None:
+        """Write the policy as best_model.zip if its ``score`` is the best so far; on a full disk it waits in memory."""
+        so_far = self._waiting.score if self._waiting is not None else self.best
+        if math.isfinite(score) and (so_far is None or score > so_far):
+            weights = {name: weight.detach().clone() for name, weight in self._policy.state_dict().items()}
+            self._waiting = _Best(score, env_steps, weights)
+            self.write_waiting_best()
+
+    def write_waiting_best(self) -> None:
+        """Write the best policy that waits for room, if any; its score counts once it is written."""
+        waiting = self._waiting
+        if waiting is None:
+            return
+        try:
+            self._save("best_model.zip", waiting.weights, waiting.env_steps)
+        except OSError as error:
+            log.warning("best_model.zip could not be written (%s); it waits for room", error.strerror)
+            return
+        self.best, self._waiting = waiting.score, None
+
+    def write(self, result: TrainResult, final: Evaluation | None) -> None:
+        """Write the report and, last, the summary: it says that nothing is left to do."""
+        settings = self._settings
+        summary = {**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}
+        self._report(summary, final)
+        write_json(self._folder.summary, summary)
+
+    def _report(self, summary: dict[str, Any], final: Evaluation | None) -> None:
+        evaluated = {"eval_episodes": len(final.episodes)} if final else {}
+        try:
+            write_report(
+                self._folder.path,
+                metrics=list(read_rows(self._folder.metrics)),
+                summary={**summary, **evaluated},
+                config=self._settings.model_dump(mode="json"),
+                pictures=list(final.pictures) if final else [],
+                video="videos/final.mp4" if final and final.video else None,
+            )
+        except OSError as error:
+            log.warning("report.html could not be written: %s", error.strerror)

@@ -1,0 +1,102 @@
+"""Evaluations in a pool: the numbers of one env played alone, whatever the workers and whatever happens to them."""
+
+import cloudpickle
+import numpy as np
+import pytest
+import toy_envs as toys
+from pool_support import no_leaks  # noqa: F401
+from toy_envs import one
+
+from parcade.console.gameboy import GameBoy
+from parcade.console.rom import builtin_rom
+from parcade.env.make import make
+from parcade.env.slot import as_slot_env, fresh_rows
+from parcade.env.spec import EnvSpec
+from parcade.errors import PoolError
+from parcade.learn.policy import NetSettings, Policy
+from parcade.learn.single_actor import SingleActor
+from parcade.train.assembly import leaf_shapes
+from parcade.train.evaluation import evaluate, first_seed, play_episodes
+
+
+@pytest.fixture(autouse=True)
+def no_pauses(monkeypatch):
+    """Restart dead workers at once."""
+    monkeypatch.setattr("parcade.pool.lifecycle.PAUSES_S", (0.0,))
+
+
+def toy_spec(cls, **options):
+    return EnvSpec(factory=cloudpickle.dumps(one(cls, **options)))
+
+
+def seen(result):
+    return [(e.seed, e.total_reward, e.length) for e in result.episodes]
+
+
+@pytest.mark.parametrize("net", [{}, {"lstm": 8}], ids=["vectors", "memory"])
+def test_the_numbers_are_those_of_one_env_played_alone(net):
+    spec = EnvSpec(game="lantern", max_steps=20)
+    env = make(spec)
+    policy = Policy(leaf_shapes(env.observation_space), env.action_space, NetSettings(**net))
+    slot_env, rows, actor = as_slot_env(env), fresh_rows(env.observation_space), SingleActor(policy, seed=7)
+    alone = []
+    for number in range(6):
+        episode_seed, total, length, over = first_seed(7) + number, 0.0, 0, False
+        slot_env.begin(episode_seed, rows)
+        actor.begin(episode_seed)
+        while not over:
+            reward, terminated, truncated = slot_env.advance(actor(rows), rows)
+            total, length, over = total + reward, length + 1, terminated or truncated
+        alone.append((episode_seed, total, length))
+    env.close()
+    for n_workers in (0, 1, 2):
+        assert seen(play_episodes(policy, spec, episodes=6, seed=7, n_workers=n_workers)) == alone
+
+
+def test_a_worker_that_dies_changes_nothing(tmp_path):
+    calm = play_episodes(None, toy_spec(toys.Toy), episodes=9, n_workers=2)
+    deadly = toy_spec(toys.Segfault, marker=str(tmp_path / "died"), where="reset", seeds=(first_seed(0) + 4,))
+    assert seen(play_episodes(None, deadly, episodes=9, n_workers=2)) == seen(calm)
+    assert (tmp_path / "died").exists()
+
+
+def test_an_episode_that_cannot_be_begun_is_left_out_and_told(caplog):
+    deadly = toy_spec(toys.Segfault, where="reset", seeds=(first_seed(0) + 4,))
+    result = play_episodes(None, deadly, episodes=9, n_workers=2)
+    assert [e.seed - first_seed(0) for e in result.episodes] == [0, 1, 2, 3, 5, 6, 7, 8]
+    assert "1 of 9 episodes could not be begun and are left out" in caplog.text
+
+
+def test_an_env_that_always_dies_ends_the_evaluation_with_one_error():
+    with pytest.raises(PoolError, match="killed by SIGSEGV"):
+        play_episodes(None, toy_spec(toys.Segfault, where="reset"), episodes=4, n_workers=1, restarts=2)
+
+
+def test_every_worker_takes_a_folder_of_states_in_turn(tmp_path):
+    console = GameBoy(builtin_rom("lantern.gb"))
+    for name in ("a", "b", "c"):
+        console.advance(0, 60)
+        (tmp_path / f"{name}.state").write_bytes(console.save())
+    console.close()
+    spec = EnvSpec(game="lantern", state=str(tmp_path), max_steps=15)
+    found = [seen(play_episodes(None, spec, episodes=7, n_workers=n)) for n in (0, 1, 2)]
+    assert found[0] == found[1] == found[2]
+
+
+def test_it_can_be_stopped_at_once():
+    asked = []
+
+    def stopped():
+        asked.append(True)
+        return len(asked) > 3
+
+    result = play_episodes(None, toy_spec(toys.Toy), episodes=10_000, n_workers=2, stopped=stopped)
+    assert len(result.episodes) < 10_000
+
+
+def test_chance_is_the_same_twice_and_another_seed_is_another_chance():
+    spec = EnvSpec(game="lantern", max_steps=15)
+    first, again = (evaluate(random=True, spec=spec, episodes=3, seed=1, n_workers=n) for n in (0, 2))
+    assert seen(first) == seen(again)
+    other = evaluate(random=True, spec=spec, episodes=3, seed=2, n_workers=0)
+    assert not np.array_equal([e.total_reward for e in first.episodes], [e.total_reward for e in other.episodes])

@@ -1,0 +1,41 @@
+"""Settings that do nothing are told and not refused; a rollout larger than the machine is refused."""
+
+import pytest
+from gymnasium import spaces
+
+from parcade.config.settings import make_settings
+from parcade.errors import SettingsError
+from parcade.host.cores import usable_cores
+from parcade.learn.policy import Policy
+from parcade.train.assembly import check_memory, net_of, warnings_for
+
+VECTOR, PICTURE = {"obs": ((4,), "float32")}, {"obs": ((1, 40, 40), "uint8")}
+
+
+def told(leaves, **given):
+    settings = make_settings({"env_id": "CartPole-v1", **given})
+    return warnings_for(settings, Policy(leaves, spaces.Discrete(2), net_of(settings)))
+
+
+@pytest.mark.parametrize(("name", "value"), [("cnn", "nature"), ("precision", "bfloat16")])
+def test_what_is_for_pictures_has_no_effect_without_them(name, value):
+    assert told(VECTOR, **{name: value}) == [f"{name} {value} has no effect: the env shows no pictures"]
+    assert told(PICTURE, **{name: value}) == []
+
+
+def test_more_threads_than_cores():
+    (words,) = told(VECTOR, num_threads=usable_cores() + 1)
+    assert words.startswith(f"num_threads is {usable_cores() + 1}, but {usable_cores()} cores can be used")
+    assert told(VECTOR, num_threads=usable_cores()) == []
+
+
+def test_the_defaults_raise_no_warnings():
+    assert told(VECTOR) == told(PICTURE) == []
+
+
+def test_a_rollout_larger_than_the_machine_is_refused():
+    given = {"env_id": "CartPole-v1", "n_envs": 2, "n_steps": 10**10}
+    seen = spaces.Box(-1, 1, (4,))
+    with pytest.raises(SettingsError, match=r"a rollout of n_steps 10,000,000,000 x n_envs 2 takes [\d,.]+ GiB"):
+        check_memory(make_settings(given), seen)
+    check_memory(make_settings({**given, "n_steps": 8}), seen)
