@@ -1,1 +1,1 @@
-"""ROOM 3: console + game -> gymnasium.Env; pixels."""
+"""ROOM 3: console + game -> gymnasium.Env; preprocessing of any other."""

@@ -13,7 +13,7 @@ from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.by_id import make_by_id
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.fingerprint import LARGEST
-from parcade.env.pixels import PreprocessedEnv, is_picture
+from parcade.env.preprocessing import PreprocessedEnv, is_picture
 from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError

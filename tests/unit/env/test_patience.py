@@ -10,7 +10,7 @@ import pytest
 from gymnasium import spaces
 
 from parcade.env.make import make
-from parcade.env.pixels import PreprocessedEnv
+from parcade.env.preprocessing import PreprocessedEnv
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.train.evaluation import evaluation_spec

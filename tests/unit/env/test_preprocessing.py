@@ -7,7 +7,7 @@ from gymnasium import spaces
 
 from parcade import EnvSpec, make_env
 from parcade.env.make import make
-from parcade.env.pixels import PreprocessedEnv
+from parcade.env.preprocessing import PreprocessedEnv
 from parcade.errors import MissingExtraError, SettingsError
 
 
