@@ -169,7 +169,7 @@ def test_what_does_not_go_together_is_refused(given, fault):
     from parcade.errors import SettingsError
 
     with pytest.raises(SettingsError, match=fault):
-        make_settings(given)
+        settings_for(given)
 
 
 def test_the_schema_knows_every_key(capsys):

@@ -199,7 +199,11 @@ def test_render_shows_the_present():
         ({"game": "lantern", "game_options": {"floor": 1}}, SettingsError, "did you mean 'floors'"),
         ({"game": "lantern", "observation": "smell"}, SettingsError, "features, pixels, both"),
         ({"env_id": "CartPole-v1", "grayscale": True}, EnvError, "picture"),
-        ({"env_id": "CartPole-v1", "picture_size": "full"}, SettingsError, "for games, not for CartPole-v1"),
+        (
+            {"env_id": "CartPole-v1", "picture_size": "full"},
+            SettingsError,
+            "for games, not for the Gymnasium env CartPole-v1",
+        ),
         ({"game": "lantern", "picture_size": "huge"}, SettingsError, "wanted one of half, full"),
         ({"game": "lantern", "resize": (84, 84)}, SettingsError, "picture_size half or full"),
         ({}, SettingsError, "one of game"),

@@ -20,8 +20,10 @@ from gymnasium.envs.box2d.car_racing import CarRacing
 from gymnasium.utils.env_checker import check_env
 
 from parcade.bench.racing import bench_racing, car_state, follow_track, measure_fidelity
-from parcade.env import racing
-from parcade.env.racing import FastCarRacing, car
+from parcade.env.racing import car
+from parcade.env.racing.env import FastCarRacing
+from parcade.env.racing.variants import FAST_ID
+from parcade.env.register import register_envs
 from parcade.train.evaluation import evaluate
 
 EPISODE_STEPS = 1000
@@ -200,9 +202,9 @@ def test_observe_writes_where_it_is_told() -> None:
 
 
 def test_gymnasium_accepts_it() -> None:
-    racing.register()
-    racing.register()
-    env = gymnasium.make(racing.ENV_ID, render_mode="rgb_array")
+    register_envs()
+    register_envs()
+    env = gymnasium.make(FAST_ID, render_mode="rgb_array")
     assert env.spec is not None
     assert env.spec.max_episode_steps == EPISODE_STEPS
     check_env(env.unwrapped, skip_render_check=True)

@@ -91,7 +91,7 @@ def _competitors() -> dict[str, Iterator[int]]:
     """Endless players by name; each item is the number of steps one decision took."""
     from gymnasium.envs.box2d.car_racing import CarRacing
 
-    from parcade.env.racing import FastCarRacing
+    from parcade.env.racing.env import FastCarRacing
 
     drives = _recorded_drives()
     players = {
@@ -109,7 +109,7 @@ def _competitors() -> dict[str, Iterator[int]]:
 
 def _recorded_drives() -> Drives:
     """The decisions of a few episodes of `EPISODE_STEPS`, driven along the tracks of seed 0 and on."""
-    from parcade.env.racing import FastCarRacing
+    from parcade.env.racing.env import FastCarRacing
 
     env = FastCarRacing()
     drives = []
@@ -215,7 +215,7 @@ def memory_over_resets(name: str, n: int) -> tuple[float, float]:
     """Return the resident MB of this process after a tenth of ``n`` resets, when all is loaded, and after all."""
     from gymnasium.envs.box2d.car_racing import CarRacing
 
-    from parcade.env.racing import FastCarRacing
+    from parcade.env.racing.env import FastCarRacing
 
     env: Any = FastCarRacing() if name == "fast" else CarRacing()
     before = 0.0
@@ -231,7 +231,7 @@ def _drive_both(seed: int, n_frames: int) -> Iterator[tuple[Picture, Picture, bo
     """The pictures after each decision, and whether rewards, endings and car states were equal until there."""
     from gymnasium.envs.box2d.car_racing import CarRacing
 
-    from parcade.env.racing import FastCarRacing
+    from parcade.env.racing.env import FastCarRacing
 
     official: Any = CarRacing()
     ours = FastCarRacing()

@@ -16,8 +16,6 @@ from parcade.host.input_file import short
 ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
 _FAULTS_TOLD = 10  # of one kind in one sentence
 _DEFAULT_GAME = "lantern"
-_RACING_IDS = {"CarRacing-v3": None, "parcade/CarRacing-v3": "fast"}  # the second names its track itself
-_FOR_GAMES = ("rom", "state", "console", "game_options", "reward_weights", "observation", "picture_size")
 _BOTH = "game {!r} and env_id {!r} cannot both be given"
 EnvChoice = Literal["features", "pixels", "both"]
 
@@ -244,16 +242,6 @@ class TrainSettings(BaseModel):
     def _fits_together(self) -> TrainSettings:
         if self.game is not None and self.env_id is not None:
             raise ValueError(_BOTH.format(self.game, self.env_id))
-        if self.racing is not None and self.env_id not in _RACING_IDS:
-            raise ValueError(f"racing {self.racing!r} is for env_id CarRacing-v3, not for {self.env_id or self.game!r}")
-        if self.racing == "official" and _RACING_IDS.get(self.env_id or ""):
-            raise ValueError(f"env_id {self.env_id!r} is the fast track; racing 'official' goes with CarRacing-v3")
-        if self.racing == "official" and self.missed_tile_cost:
-            raise ValueError("missed_tile_cost is for the fast track; with racing 'official' set it to 0")
-        misplaced = [name for name in _FOR_GAMES if getattr(self, name) != type(self).model_fields[name].default]
-        if self.env_id is not None and misplaced:
-            verb = "are" if len(misplaced) > 1 else "is"
-            raise ValueError(f"{' and '.join(misplaced)} {verb} for games, not for the Gymnasium env {self.env_id}")
         rows = self.envs * self.n_steps
         if rows < 2:
             raise ValueError("one game and one step are no rollout to learn from; use more n_steps or n_envs")
@@ -307,10 +295,6 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     if values.get("game") is None and values.get("env_id") is None:
         values["game"] = _DEFAULT_GAME
     merged = {**(title_defaults or {}), **values}
-    if merged.get("env_id") == "CarRacing":
-        merged["env_id"] = "CarRacing-v3"  # an id without its version means the newest one
-    if merged.get("racing") is None and str(merged.get("env_id")) in _RACING_IDS:
-        merged["racing"] = "fast"  # written down, so that a run's config says which one it used
     if merged.get("n_envs") is None:
         merged["n_envs"] = _usual_envs()  # written down, so that another machine repeats the run
     if "n_steps" not in values and title_defaults:

@@ -10,7 +10,8 @@ import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec as RegisteredEnv
 from gymnasium.envs.registration import find_highest_version, get_env_id, load_env_creator, parse_env_id
 
-from parcade.env.register import RACING, register_envs
+from parcade.env.judged import own_arguments
+from parcade.env.register import register_envs
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, MissingExtraError, did_you_mean
 from parcade.game.titles import find_modules_here
@@ -20,9 +21,8 @@ _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONL
 
 def make_by_id(spec: EnvSpec) -> gym.Env[Any, Any]:
     """Return the env of ``spec.env_id``; whatever keeps Gymnasium from making it is told in one sentence."""
-    kwargs = {"render_mode": "rgb_array", **spec.env_kwargs} if spec.render else dict(spec.env_kwargs)
-    if spec.env_id == RACING:  # it draws straight to grey and to the wanted size
-        kwargs |= {"grayscale": bool(spec.grayscale)} | ({"size": spec.resize} if spec.resize and not spec.crop else {})
+    shown = {"render_mode": "rgb_array"} if spec.render else {}
+    kwargs = {**shown, **spec.env_kwargs, **own_arguments(spec)}
     registered = registered_env(spec)
     try:
         return gym.make(registered.id, **kwargs)

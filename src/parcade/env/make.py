@@ -13,7 +13,9 @@ from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.by_id import make_by_id
 from parcade.env.console_env import ConsoleEnv
 from parcade.env.fingerprint import LARGEST
+from parcade.env.judged import own_arguments
 from parcade.env.preprocessing import PreprocessedEnv, is_picture
+from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
@@ -21,14 +23,8 @@ from parcade.game.base import Game
 from parcade.game.titles import find_title, title_names
 from parcade.host.input_file import checked_size, read_input
 
-_NOT_FOR_GAMES = {
-    "crop": "its picture has picture_size half or full",
-    "resize": "its picture has picture_size half or full",
-    "reward_clip": "weigh its rewards with reward_weights",
-    "action_scale": "its actions are named buttons",
-    "missed_tile_cost": "it has no road",
-    "patience": "the title says when an episode is over",
-}
+# Of a Gymnasium env; false asks for what the env draws anyway.
+_NOTHING_TO_DO = (Preprocessing(), Preprocessing(grayscale=False))
 
 
 def make(spec: EnvSpec) -> gym.Env[Any, Any]:
@@ -48,20 +44,8 @@ def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
     env = make_by_id(spec) if spec.env_id is not None else _call_factory(spec)
     # A Gymnasium env's pictures have their channels last, a policy wants them first.
     has_plain_pictures = is_picture(env.observation_space) and isinstance(as_slot_env(env), CopyingSlotEnv)
-    if _preprocesses(spec) or (spec.env_id is not None and has_plain_pictures):
-        return PreprocessedEnv(
-            env,
-            frame_skip=spec.frame_skip or 1,
-            frames_stack=spec.frames_stack,
-            grayscale=bool(spec.grayscale),
-            crop=spec.crop,
-            resize=spec.resize,
-            reward_clip=spec.reward_clip,
-            max_steps=spec.max_steps,
-            action_scale=spec.action_scale,
-            missed_tile_cost=spec.missed_tile_cost or None,
-            patience=spec.patience,
-        )
+    if spec.preprocessing not in _NOTHING_TO_DO or (spec.env_id is not None and has_plain_pictures):
+        return PreprocessedEnv(env, spec.preprocessing)
     return env
 
 
@@ -76,11 +60,7 @@ def check_spec(spec: EnvSpec) -> None:
 
 def make_game(spec: EnvSpec) -> Game[Any, Any]:
     """Return the title with its options set."""
-    game = find_title(spec.game or "", spec.game_options)
-    for name, advice in _NOT_FOR_GAMES.items():
-        if getattr(spec, name) is not None:
-            raise SettingsError(f"{name} is for Gymnasium envs, not for the game {game.name}; {advice}")
-    return game
+    return find_title(spec.game or "", spec.game_options)
 
 
 def _check_pictures(spec: EnvSpec) -> None:
@@ -205,14 +185,8 @@ def _call_factory(spec: EnvSpec) -> gym.Env[Any, Any]:
     import cloudpickle
 
     assert spec.factory is not None
+    own_arguments(spec)  # refuses what only a registered env takes
     env = cloudpickle.loads(spec.factory)()
     if not isinstance(env, gym.Env):
         raise EnvError(f"the env factory returned {type(env).__name__}, wanted a gymnasium.Env")
     return env
-
-
-def _preprocesses(spec: EnvSpec) -> bool:
-    plain = EnvSpec(factory=b"")
-    pictures = ("frame_skip", "frames_stack", "crop", "resize")
-    others = ("reward_clip", "max_steps", "action_scale", "missed_tile_cost", "patience")
-    return bool(spec.grayscale) or any(getattr(spec, name) != getattr(plain, name) for name in pictures + others)

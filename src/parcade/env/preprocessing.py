@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves, write_leaves
 from parcade.errors import EnvError, SettingsError
 
@@ -24,59 +25,47 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
     Pictures (uint8 Box of 2 or 3 axes, channels last or first) become (stack * channels, height, width); ``crop`` cuts
     pixels off their top, right, bottom and left before anything else. Other observations pass unchanged. Rewards of the
     skipped frames are summed, then clipped. If the env can step without drawing (``advance`` and ``observe``, as our
-    CarRacing), only the frames that are looked at are drawn. An episode of ``patience`` steps in a row without a
-    positive reward is over. The env is given each action axis times its number of ``action_scale``: a range in which
-    nothing useful happens need not be explored. ``missed_tile_cost`` is taken off for each tile our CarRacing
-    has driven past.
+    CarRacing), only the frames that are looked at are drawn; the ``frame_cost`` that such an env may state is taken off
+    the sum. An episode of ``patience`` steps in a row without a positive reward, costs aside, is over. The env is given
+    each action axis times its number of ``action_scale``: a range in which nothing useful happens need not be explored.
     """
 
     metric_names: tuple[str, ...] = ()
 
-    def __init__(
-        self,
-        env: gym.Env[Any, Any],
-        *,
-        frame_skip: int = 1,
-        frames_stack: int = 1,
-        grayscale: bool = False,
-        crop: tuple[int, int, int, int] | None = None,
-        resize: tuple[int, int] | None = None,
-        reward_clip: float | None = None,
-        max_steps: int | None = None,
-        action_scale: tuple[float, ...] | None = None,
-        missed_tile_cost: float | None = None,
-        patience: int | None = None,
-    ) -> None:
+    def __init__(self, env: gym.Env[Any, Any], wanted: Preprocessing | None = None) -> None:
         super().__init__(env)
-        self._skip, self._grey, self._clip, self._max_steps = frame_skip, grayscale, reward_clip, max_steps
-        self._patience, self._missed_tile_cost = patience, missed_tile_cost
-        if missed_tile_cost is not None and not hasattr(type(env.unwrapped), "missed_tiles"):
-            raise EnvError(f"missed_tile_cost is for parcade/CarRacing-v3, but the env is {env.spec and env.spec.id}")
-        self._action_scale = None if action_scale is None else _fitting_scale(action_scale, env.action_space)
+        wanted = Preprocessing() if wanted is None else wanted
+        self._skip, self._max_steps = wanted.frame_skip or 1, wanted.max_steps
+        self._clip, self._patience = wanted.reward_clip, wanted.patience
+        scale = wanted.action_scale
+        self._action_scale = None if scale is None else _fitting_scale(scale, env.action_space)
         self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
+        self._has_costs = self._lazy and hasattr(type(env.unwrapped), "frame_cost")
         limit = env.spec.max_episode_steps if env.spec is not None else None
-        if self._lazy and limit is not None and max_steps is None:
-            self._max_steps = -(-limit // frame_skip)  # stepping past the wrappers, their time limit is kept here
+        if self._lazy and limit is not None and self._max_steps is None:
+            self._max_steps = -(-limit // self._skip)  # stepping past the wrappers, their time limit is kept here
         self._is_picture = is_picture(env.observation_space)
-        if (grayscale or crop or resize or frames_stack > 1) and not self._is_picture:
+        if self._is_picture:
+            self._plan_pictures(env.observation_space.shape or (), wanted)
+        elif wanted.grayscale or wanted.crop or wanted.resize or wanted.frames_stack > 1:
             raise EnvError(
                 f"grayscale, crop, resize and frames_stack need a uint8 picture, but {env.spec and env.spec.id} "
                 f"observes {env.observation_space}"
             )
-        if self._is_picture:
-            shape = env.observation_space.shape or ()
-            self._channels_first = _is_channels_first(shape)
-            if self._channels_first:
-                shape = (*shape[1:], shape[0])
-            self._kept = kept_part(shape, crop)
-            height, width = (part.stop - part.start for part in self._kept)
-            self._size = tuple(resize) if resize else (height, width)
-            channels = 1 if grayscale or len(shape) == 2 else shape[2]
-            self.picture_channels = channels  # of one frame of the stack
-            self._stack = np.zeros((frames_stack, channels, *self._size), np.uint8)
-            stacked = (frames_stack * channels, *self._size)
-            self.observation_space = spaces.Box(0, 255, stacked, np.uint8)
         self._action_shape = env.action_space.shape
+
+    def _plan_pictures(self, shape: tuple[int, ...], wanted: Preprocessing) -> None:
+        """Set what becomes of a picture of ``shape``, and the observation space that follows."""
+        self._channels_first = _is_channels_first(shape)
+        if self._channels_first:
+            shape = (*shape[1:], shape[0])
+        self._kept, self._grey = kept_part(shape, wanted.crop), bool(wanted.grayscale)
+        height, width = (part.stop - part.start for part in self._kept)
+        self._size = tuple(wanted.resize) if wanted.resize else (height, width)
+        channels = 1 if self._grey or len(shape) == 2 else shape[2]
+        self.picture_channels = channels  # of one frame of the stack
+        self._stack = np.zeros((wanted.frames_stack, channels, *self._size), np.uint8)
+        self.observation_space = spaces.Box(0, 255, (wanted.frames_stack * channels, *self._size), np.uint8)
 
     def begin(self, seed: int | None, rows: Rows, options: dict[str, Any] | None = None) -> None:
         """Reset and write the first observation; the stack is filled with it."""
@@ -99,8 +88,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
             else:
                 observation, reward, terminated, truncated, self.last_info = self.env.step(action)
             total += float(reward)
-            if self._missed_tile_cost is not None and lazy is not None:
-                cost += self._missed_tile_cost * lazy.missed_tiles  # type: ignore[attr-defined]
+            if self._has_costs:
+                cost += lazy.frame_cost  # type: ignore[union-attr]
             if terminated or truncated:
                 break
         if lazy is not None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import gymnasium as gym
 
-RACING = "parcade/CarRacing-v3"
-OFFICIAL_RACING = "CarRacing-v3"
+from parcade.env.racing.variants import FAST_ID
+
 _IDS = {"parcade/Lantern-v0": "lantern", "parcade/Meadow-v0": "meadow"}
 
 _NOT_OPTIONS = {"env_id", "factory", "imports", "slot", "watch"}
@@ -18,10 +18,10 @@ def register_envs() -> None:
     for env_id, game in _IDS.items():
         if env_id not in gym.registry:
             gym.register(env_id, entry_point="parcade.env.register:make_title", kwargs={"game": game})
-    if RACING not in gym.registry:
+    if FAST_ID not in gym.registry:
         # By name: the module pulls in Box2D and pygame.
-        entry_point = "parcade.env.racing:FastCarRacing"
-        gym.register(RACING, entry_point=entry_point, max_episode_steps=1000, reward_threshold=900)
+        entry_point = "parcade.env.racing.env:FastCarRacing"
+        gym.register(FAST_ID, entry_point=entry_point, max_episode_steps=1000, reward_threshold=900)
 
 
 def make_title(game: str, **options: Any) -> gym.Env[Any, Any]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from parcade.env.preprocessing_record import Preprocessing, check_places, check_values, option, rules
 from parcade.env.spec_fields import check_fields
 from parcade.errors import SettingsError
 
 OBSERVATIONS = ("features", "pixels", "both")
-PICTURE_SIZES = ("half", "full")
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,8 +25,8 @@ class Watch:
 
 
 @dataclass(frozen=True, slots=True)
-class EnvSpec:
-    """One env; exactly one of ``game``, ``env_id`` and ``factory`` is given.
+class EnvSpec(Preprocessing):
+    """One env; exactly one of ``game``, ``env_id`` and ``factory`` is given. Its preprocessing's fields are its own.
 
     ``frame_skip`` and ``max_steps`` of None take the title's own value (for a Gymnasium env: 1, and its own limit).
     """
@@ -34,25 +34,14 @@ class EnvSpec:
     game: str | None = None
     env_id: str | None = None
     factory: bytes | None = None  # a cloudpickled callable that returns a gymnasium.Env
-    rom: str | None = None
-    state: str | None = None  # a save state, or a folder of them, dealt out to the slots in turn
-    console: str = "auto"
+    rom: str | None = option(None, only_for_games=True)
+    state: str | None = option(None, only_for_games=True)  # a save state, or a folder of them, dealt out to the slots
+    console: str = option("auto", only_for_games=True)
     imports: tuple[str, ...] = ()  # modules that register Gymnasium ids
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
-    game_options: Mapping[str, Any] = field(default_factory=dict)
-    reward_weights: Mapping[str, float] = field(default_factory=dict)
-    observation: str = "features"
-    frame_skip: int | None = None
-    frames_stack: int = 1
-    grayscale: bool | None = None  # None: grey for a game, as the env draws for a Gymnasium env
-    picture_size: str | None = None  # of a game: half (None) or full
-    crop: tuple[int, int, int, int] | None = None  # top, right, bottom, left
-    resize: tuple[int, int] | None = None
-    reward_clip: float | None = None
-    max_steps: int | None = None
-    action_scale: tuple[float, ...] | None = None  # the env is given each axis times its number
-    missed_tile_cost: float | None = None  # of each tile our CarRacing has driven past
-    patience: int | None = None  # an episode is over after this many steps in a row without a positive reward
+    game_options: Mapping[str, Any] = option({}, only_for_games=True)
+    reward_weights: Mapping[str, float] = option({}, only_for_games=True)
+    observation: str = option("features", choices=OBSERVATIONS, only_for_games=True)
     render: bool = False  # draw every step, so that render() shows the present
     slot: int | None = None  # the row of a pool this env is made for; None: an env of its own
     holds_all_states: bool = False  # of a folder; each episode's seed chooses one, whatever the slot
@@ -62,16 +51,13 @@ class EnvSpec:
         given = [name for name in ("game", "env_id", "factory") if getattr(self, name) is not None]
         if len(given) != 1:
             raise SettingsError(f"an env needs one of game, env_id and factory, got {given or 'none'}")
-        if self.observation not in OBSERVATIONS:
-            raise SettingsError(f"observation is {self.observation!r}, wanted one of {', '.join(OBSERVATIONS)}")
-        if self.picture_size not in (None, *PICTURE_SIZES):
-            raise SettingsError(f"picture_size is {self.picture_size!r}, wanted one of {', '.join(PICTURE_SIZES)}")
-        if self.picture_size is not None and self.game is None:
-            raise SettingsError(f"picture_size is for games, not for {self.label}; give resize instead")
-        for name in ("frame_skip", "frames_stack", "max_steps"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name} is {value}, wanted 1 or more")
+        check_values(self)
+        check_places(self, self.game, self.label)
+
+    @property
+    def preprocessing(self) -> Preprocessing:
+        """How the env is made ready for learning."""
+        return Preprocessing(**{part.name: getattr(self, part.name) for part in fields(Preprocessing)})
 
     @property
     def label(self) -> str:
@@ -92,11 +78,11 @@ class EnvSpec:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EnvSpec:
         """Return the spec that ``to_dict`` wrote; unknown keys and values of another kind are refused."""
-        check_fields(data)
+        check_fields(data, {name: rule.kind for name, rule in rules(Preprocessing).items() if rule.kind is not None})
         values = without_old_grayscale(data)
-        for name in ("imports", "crop", "resize", "action_scale"):
-            if values.get(name) is not None:
-                values[name] = tuple(values[name])
+        for name, value in values.items():
+            if isinstance(value, list):
+                values[name] = tuple(value)
         return cls(**values)
 
 

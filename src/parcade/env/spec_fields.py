@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from parcade.errors import SettingsError
 from parcade.host.input_file import short
@@ -13,17 +13,27 @@ Check = Callable[[Any], bool]
 _DEEPEST = 8  # of lists and mappings in arguments of an env
 
 
-def check_fields(data: Any) -> None:
-    """Raise SettingsError, in one sentence, for an unknown field or a value of another kind than its field's."""
+class Kind(NamedTuple):
+    """What a field may hold: in words, and as a test of a value."""
+
+    wanted: str
+    fits: Check
+
+
+def check_fields(data: Any, preprocessing: Mapping[str, Kind]) -> None:
+    """Raise SettingsError, in one sentence, for an unknown field or a value of another kind than its field's.
+
+    ``preprocessing`` are the kinds of the fields that the record of preprocessing names.
+    """
     if not isinstance(data, Mapping):
         raise SettingsError(f"the env spec is a {type(data).__name__}, wanted fields by name")
-    unknown = sorted(str(name)[:100] for name in data if name not in _FIELDS)
+    kinds = {**_FIELDS, **preprocessing}
+    unknown = sorted(str(name)[:100] for name in data if name not in kinds)
     if unknown:
         raise SettingsError(f"env spec has unknown keys: {', '.join(unknown[:10])}")
     for name, value in data.items():
-        wanted, fits = _FIELDS[name]
-        if not fits(value):
-            raise SettingsError(f"the env spec's {name} is {short(value)}, wanted {wanted}")
+        if not kinds[name].fits(value):
+            raise SettingsError(f"the env spec's {name} is {short(value)}, wanted {kinds[name].wanted}")
 
 
 def _is_text(value: Any) -> bool:
@@ -71,19 +81,20 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
     return value is None or _is_text(value) or _is_flag(value) or _is_number(value)
 
 
-_FIELDS: dict[str, tuple[str, Check]] = {
-    **dict.fromkeys(("game", "env_id", "rom", "state"), ("text or nothing", _or_none(_is_text))),
-    **dict.fromkeys(("console", "observation"), ("text", _is_text)),
-    "imports": ("a list of modules", _list_of(_is_text)),
-    **dict.fromkeys(("env_kwargs", "game_options"), ("plain values by name", _by_name(_is_plain))),
-    "reward_weights": ("numbers by name", _by_name(_is_number)),
-    **dict.fromkeys(("frame_skip", "max_steps", "patience"), ("a whole number or nothing", _or_none(_is_whole))),
-    "frames_stack": ("a whole number up to 64", lambda value: _is_whole(value) and value <= 64),
-    "grayscale": ("true, false or nothing", _or_none(_is_flag)),
-    "picture_size": ("text or nothing", _or_none(_is_text)),
-    "render": ("true or false", _is_flag),
-    "crop": ("four whole numbers or nothing", _or_none(_list_of(_is_whole, 4))),
-    "resize": ("two whole numbers up to 4,096, or nothing", _or_none(_list_of(_is_side, 2))),
-    **dict.fromkeys(("reward_clip", "missed_tile_cost"), ("a number or nothing", _or_none(_is_number))),
-    "action_scale": ("numbers or nothing", _or_none(_list_of(_is_number))),
+TEXT_OR_NONE = Kind("text or nothing", _or_none(_is_text))
+FLAG_OR_NONE = Kind("true, false or nothing", _or_none(_is_flag))
+WHOLE_OR_NONE = Kind("a whole number or nothing", _or_none(_is_whole))
+NUMBER_OR_NONE = Kind("a number or nothing", _or_none(_is_number))
+NUMBERS_OR_NONE = Kind("numbers or nothing", _or_none(_list_of(_is_number)))
+FEW = Kind("a whole number up to 64", lambda value: _is_whole(value) and value <= 64)
+FOUR_SIDES = Kind("four whole numbers or nothing", _or_none(_list_of(_is_whole, 4)))
+SIZE = Kind("two whole numbers up to 4,096, or nothing", _or_none(_list_of(_is_side, 2)))
+
+_FIELDS: dict[str, Kind] = {
+    **dict.fromkeys(("game", "env_id", "rom", "state"), TEXT_OR_NONE),
+    **dict.fromkeys(("console", "observation"), Kind("text", _is_text)),
+    "imports": Kind("a list of modules", _list_of(_is_text)),
+    **dict.fromkeys(("env_kwargs", "game_options"), Kind("plain values by name", _by_name(_is_plain))),
+    "reward_weights": Kind("numbers by name", _by_name(_is_number)),
+    "render": Kind("true or false", _is_flag),
 }

@@ -14,8 +14,8 @@ from parcade.config.file import read_config
 from parcade.config.settings import TrainSettings, make_settings
 from parcade.console.rom import read_rom
 from parcade.env.foreign import check_config_modules
+from parcade.env.judged import completed, trained_as
 from parcade.env.make import make_game, title_of_rom
-from parcade.env.register import RACING
 from parcade.env.slot import leaf_choices, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
@@ -45,11 +45,10 @@ def with_title(given: dict[str, Any]) -> dict[str, Any]:
 
 def settings_for(given: dict[str, Any]) -> TrainSettings:
     """Return settings with the title's own recommendations under what the user gave."""
-    given = with_title(given)
+    given = completed(with_title(given))
     settings = make_settings(given)
-    if settings.game is None:
-        return settings
-    return make_settings(given, make_game(env_spec(settings)).training)
+    spec = env_spec(settings)
+    return settings if settings.game is None else make_settings(given, make_game(spec).training)
 
 
 def settings_of_file(path: str, flags: dict[str, Any]) -> TrainSettings:
@@ -60,10 +59,9 @@ def settings_of_file(path: str, flags: dict[str, Any]) -> TrainSettings:
 
 
 def env_spec(settings: TrainSettings) -> EnvSpec:
-    """Return the env a training runs in."""
+    """Return the env a training runs in; settings that are not for this env raise SettingsError."""
     names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
-    spec = EnvSpec(**{name: getattr(settings, name) for name in names})
-    return spec.with_(env_id=RACING) if settings.racing == "fast" else spec
+    return trained_as(EnvSpec(**{name: getattr(settings, name) for name in names}), settings.racing)
 
 
 def pool_of(spec: EnvSpec, settings: TrainSettings) -> Pool:

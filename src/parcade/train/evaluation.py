@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from parcade.env.foreign import ForeignSpec
-from parcade.env.register import OFFICIAL_RACING, RACING
+from parcade.env.judged import evaluated_as
 from parcade.env.sharing import one_console_per_process
 from parcade.env.slot import leaves
 from parcade.env.space_json import space_from_json
@@ -166,7 +166,7 @@ def evaluate(
     else:
         policy = None
         spec = spec.with_(**{key: value for key, value in changes.items() if value is not None})
-    spec = evaluation_spec(spec, racing)
+    spec = evaluated_as(spec, racing)
     if watch is not None:
         n_workers = 0  # one game before somebody's eyes, who may pause it for longer than any deadline
     result = play_episodes(
@@ -183,14 +183,6 @@ def evaluate(
         return result
     film = film_evaluation(policy, spec, Path(video), seed=seed, deterministic=deterministic, n_workers=n_workers)
     return replace(result, video=film.path, pictures=film.pictures)
-
-
-def evaluation_spec(spec: EnvSpec, racing: str = "official") -> EnvSpec:
-    """Return the env an agent trained in ``spec`` is judged in: whole rewards, and CarRacing as Gymnasium draws it."""
-    spec = spec.with_(reward_clip=None, missed_tile_cost=None, patience=None)
-    if spec.env_id in (RACING, OFFICIAL_RACING):
-        return spec.with_(env_id=RACING if racing == "fast" else OFFICIAL_RACING)
-    return spec
 
 
 def load_policy(path: str | Path) -> tuple[Policy, ForeignSpec]:

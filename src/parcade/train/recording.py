@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from parcade.env.judged import evaluated_as
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.learn.policy import Policy
@@ -15,7 +16,7 @@ from parcade.pool.block import Block
 from parcade.pool.opening import open_pool
 from parcade.pool.seeding import NumberedEpisodes
 from parcade.run.demonstration_file import save_demonstrations
-from parcade.train.evaluation import evaluation_spec, first_seed, judged, load_policy, playing, slots_for
+from parcade.train.evaluation import first_seed, judged, load_policy, playing, slots_for
 
 _STEPS = 64  # of a fragment
 
@@ -34,7 +35,7 @@ def record(
     if episodes < 1:
         raise SettingsError(f"episodes is {episodes}, wanted 1 or more")
     policy, foreign = load_policy(model)
-    spec = evaluation_spec(foreign.accepted(changes), "fast")
+    spec = evaluated_as(foreign.accepted(changes), "fast")
     obs, actions = record_steps(policy, spec, episodes, seed, deterministic, n_workers)
     meta = {"env": spec.to_dict(), "episodes": episodes, "seed": seed}
     save_demonstrations(Path(path), obs, actions, meta)

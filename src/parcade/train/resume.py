@@ -9,7 +9,7 @@ from typing import Any
 from parcade.config.settings import make_settings
 from parcade.console.rom import read_rom
 from parcade.env.foreign import ForeignSpec
-from parcade.env.register import OFFICIAL_RACING, RACING
+from parcade.env.judged import names_of
 from parcade.env.spec import EnvSpec, Watch, without_old_grayscale
 from parcade.errors import ModelFileError, RunError, SettingsError
 from parcade.host.input_file import parse_json, read_input
@@ -69,7 +69,7 @@ def _check_origin(folder: RunFolder, changes: dict[str, Any]) -> None:
     foreign = ForeignSpec(env_spec(make_settings(_written_settings(folder))), str(folder.config))
     for field in ("game", "env_id"):
         other, own = changes.get(field), getattr(foreign.spec, field)
-        if other is not None and other not in (own, OFFICIAL_RACING if own == RACING else own):
+        if other is not None and other not in names_of(own):
             raise SettingsError(f"the run in {folder.path} trains in {foreign.label}; it cannot go on in {other}")
     noted = _noted_sums(folder)
     spec = foreign.accepted({name: changes[name] for name in _ENV_FIELDS & set(changes)}, noted)

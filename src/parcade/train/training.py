@@ -13,6 +13,7 @@ import torch
 
 from parcade.config.settings import TrainSettings
 from parcade.env.fingerprint import fingerprint
+from parcade.env.judged import evaluated_as
 from parcade.env.make import find_rom, make_game
 from parcade.env.spec import Watch
 from parcade.errors import EnvError, MissingExtraError, ModelFileError, PoolError, RunError, SettingsError
@@ -35,7 +36,7 @@ from parcade.train.assembly import (
     process_options,
     warnings_for,
 )
-from parcade.train.evaluation import Evaluation, evaluation_spec, film_evaluation, load_policy, play_episodes
+from parcade.train.evaluation import Evaluation, film_evaluation, load_policy, play_episodes
 from parcade.train.finite import what_is_no_number
 from parcade.train.loop import learn
 from parcade.train.process_context import log_file, stop_on_signal, threads_restored
@@ -87,7 +88,7 @@ class Training:
         self._stack.enter_context(threads_restored())
         torch.set_num_threads(1)  # the last bits of the first weights depend on it, and must not on who ran before
         self.spec = env_spec(settings).with_(watch=self._watch)
-        self.eval_spec = evaluation_spec(self.spec)
+        self.eval_spec = evaluated_as(self.spec)
         if self._watch is not None:
             self.eval_spec = self.eval_spec.with_(watch=replace(self._watch, label="evaluation"))
         if not folder.config.exists():

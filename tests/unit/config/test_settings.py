@@ -69,11 +69,6 @@ def test_a_config_file_may_merge_in_a_mapping_of_its_own(tmp_path):
     assert read_config(path)["reward_weights"] == {"floors": 1, "key": 3}
 
 
-def test_what_is_for_games_is_refused_for_a_gymnasium_env():
-    with pytest.raises(SettingsError, match="rom and observation are for games, not for the Gymnasium env CartPole-v1"):
-        make_settings({"env_id": "CartPole-v1", "rom": "mine.gb", "observation": "pixels"})
-
-
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="the kernel does not bind processes to processors")
 def test_processors_taken_away_count_for_the_usual_number_of_games():
     allowed = os.sched_getaffinity(0)
@@ -82,11 +77,6 @@ def test_processors_taken_away_count_for_the_usual_number_of_games():
         assert make_settings({}).n_envs == 16
     finally:
         os.sched_setaffinity(0, allowed)
-
-
-def test_carracing_without_its_version_is_trained_on_the_fast_track():
-    settings = make_settings({"env_id": "CarRacing"})
-    assert (settings.env_id, settings.racing) == ("CarRacing-v3", "fast")
 
 
 @pytest.mark.parametrize(("n_envs", "n_steps"), [(2, 128), (12, 85), (16, 64), (64, 64)])

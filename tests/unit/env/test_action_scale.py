@@ -11,6 +11,7 @@ from gymnasium import spaces
 
 from parcade.env.make import make
 from parcade.env.preprocessing import PreprocessedEnv
+from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
 
@@ -32,7 +33,7 @@ class Listener(gym.Env[Any, Any]):
 
 def test_each_axis_is_multiplied_by_its_number() -> None:
     listener = Listener()
-    env = PreprocessedEnv(listener, action_scale=(1.0, 0.5, 0.25))
+    env = PreprocessedEnv(listener, Preprocessing(action_scale=(1.0, 0.5, 0.25)))
     env.reset(seed=0)
     action = np.array([-1.0, 1.0, 0.5], np.float32)
     assert env.action_space == listener.action_space
@@ -53,7 +54,7 @@ def test_the_car_brakes_less() -> None:
 @pytest.mark.parametrize("scale", [(1.0, 1.0), (1.0, 0.0, 1.0), (1.0, 1.0, 2.0)])
 def test_scales_that_do_not_fit_are_refused(scale: tuple[float, ...]) -> None:
     with pytest.raises(EnvError, match=r"action_scale is 1.0,.*, wanted 3 numbers above 0 and up to 1, one for each"):
-        PreprocessedEnv(Listener(), action_scale=scale)
+        PreprocessedEnv(Listener(), Preprocessing(action_scale=scale))
 
 
 def test_discrete_actions_and_games_are_refused() -> None:

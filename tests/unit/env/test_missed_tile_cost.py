@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from parcade.bench.racing import follow_track
+from parcade.env.judged import evaluated_as
 from parcade.env.make import make
 from parcade.env.racing.env import MOST_MISSED
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
-from parcade.train.evaluation import evaluation_spec
 
 SPEC = EnvSpec(env_id="parcade/CarRacing-v3", frame_skip=4)
 
@@ -63,8 +63,8 @@ def test_a_shortcut_does_not_count_half_the_track() -> None:
 
 def test_evaluation_takes_nothing_off() -> None:
     costly = SPEC.with_(missed_tile_cost=0.5)
-    assert drive(evaluation_spec(costly, "fast")) == drive(SPEC)
-    assert evaluation_spec(costly).missed_tile_cost is None
+    assert drive(evaluated_as(costly, "fast")) == drive(SPEC)
+    assert evaluated_as(costly).missed_tile_cost is None
 
 
 def test_an_env_without_a_road_is_refused() -> None:

@@ -9,11 +9,12 @@ import numpy as np
 import pytest
 from gymnasium import spaces
 
+from parcade.env.judged import evaluated_as
 from parcade.env.make import make
 from parcade.env.preprocessing import PreprocessedEnv
+from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
-from parcade.train.evaluation import evaluation_spec
 
 
 class Payer(gym.Env[Any, Any]):
@@ -45,24 +46,28 @@ def steps_until_the_end(env: gym.Env[Any, Any]) -> tuple[int, bool, bool]:
 
 def test_three_steps_in_a_row_without_reward_end_the_episode() -> None:
     rewards = [-0.1, -0.1, 1.0, -0.1, 0.0, -0.1, -0.1, 1.0]
-    assert steps_until_the_end(PreprocessedEnv(Payer(rewards), patience=3)) == (6, True, False)
+    assert steps_until_the_end(PreprocessedEnv(Payer(rewards), Preprocessing(patience=3))) == (6, True, False)
     assert steps_until_the_end(PreprocessedEnv(Payer(rewards))) == (8, False, True)
 
 
 def test_a_new_episode_begins_with_full_patience() -> None:
-    env = PreprocessedEnv(Payer([-1.0] * 9), patience=4)
+    env = PreprocessedEnv(Payer([-1.0] * 9), Preprocessing(patience=4))
     assert steps_until_the_end(env) == steps_until_the_end(env) == (4, True, False)
 
 
 def test_the_reward_of_a_step_is_that_of_all_its_frames() -> None:
     rewards = [-0.1, 1.0] * 4 + [-0.1] * 8
-    assert steps_until_the_end(PreprocessedEnv(Payer(rewards), frame_skip=2, patience=2)) == (6, True, False)
+    assert steps_until_the_end(PreprocessedEnv(Payer(rewards), Preprocessing(frame_skip=2, patience=2))) == (
+        6,
+        True,
+        False,
+    )
 
 
 def test_the_standing_car_is_left_in_training_but_not_in_evaluation() -> None:
     spec = EnvSpec(env_id="parcade/CarRacing-v3", frame_skip=50, grayscale=True, patience=2)
     lengths = []
-    for played in (spec, evaluation_spec(spec, "fast")):
+    for played in (spec, evaluated_as(spec, "fast")):
         env = make(played)
         env.reset(seed=1)
         length, ended = 0, False

@@ -8,6 +8,7 @@ from gymnasium import spaces
 from parcade import EnvSpec, make_env
 from parcade.env.make import make
 from parcade.env.preprocessing import PreprocessedEnv
+from parcade.env.preprocessing_record import Preprocessing
 from parcade.errors import MissingExtraError, SettingsError
 
 
@@ -39,14 +40,14 @@ class Paper(gym.Env):
 
 
 def test_crop_cuts_top_right_bottom_and_left():
-    env = PreprocessedEnv(Paper(), crop=(1, 2, 3, 0), grayscale=True)
+    env = PreprocessedEnv(Paper(), Preprocessing(crop=(1, 2, 3, 0), grayscale=True))
     observation, _ = env.reset(seed=0)
     assert observation.shape == env.observation_space.shape == (1, 2, 6)
     assert observation[0].tolist() == [[10 * y + x for x in range(6)] for y in (1, 2)]
 
 
 def test_crop_comes_before_resize():
-    env = PreprocessedEnv(Paper(), crop=(0, 4, 2, 0), resize=(2, 2), grayscale=True)
+    env = PreprocessedEnv(Paper(), Preprocessing(crop=(0, 4, 2, 0), resize=(2, 2), grayscale=True))
     observation, _ = env.reset(seed=0)
     whole = np.array([[10 * y + x for x in range(4)] for y in range(4)], float)
     wanted = whole.reshape(2, 2, 2, 2).mean(axis=(1, 3))
@@ -56,13 +57,13 @@ def test_crop_comes_before_resize():
 @pytest.mark.parametrize("crop", [(3, 0, 3, 0), (0, 4, 0, 4), (6, 0, 0, 0), (0, 0, 0, 9)])
 def test_a_crop_that_leaves_nothing_is_refused_with_the_size(crop):
     with pytest.raises(SettingsError, match="leaves nothing of a picture 6 high and 8 wide"):
-        PreprocessedEnv(Paper(), crop=crop)
+        PreprocessedEnv(Paper(), Preprocessing(crop=crop))
 
 
 @pytest.mark.parametrize("shape", [(6, 8), (6, 8, 1), (6, 8, 3), (6, 8, 4), (3, 6, 8)])
 @pytest.mark.parametrize("grayscale", [True, False])
 def test_every_layout_of_channels_comes_out_channels_first(shape, grayscale):
-    env = PreprocessedEnv(Paper(shape), grayscale=grayscale, frames_stack=2)
+    env = PreprocessedEnv(Paper(shape), Preprocessing(grayscale=grayscale, frames_stack=2))
     env.reset(seed=0)
     observation = env.step(0)[0]
     channels = env.picture_channels
@@ -73,10 +74,10 @@ def test_every_layout_of_channels_comes_out_channels_first(shape, grayscale):
 
 
 def test_rewards_are_summed_over_the_skip_and_then_clipped():
-    env = PreprocessedEnv(Paper(), frame_skip=4)
+    env = PreprocessedEnv(Paper(), Preprocessing(frame_skip=4))
     env.reset(seed=0)
     assert env.step(0)[1] == 12.0
-    env = PreprocessedEnv(Paper(), frame_skip=4, reward_clip=5.0)
+    env = PreprocessedEnv(Paper(), Preprocessing(frame_skip=4, reward_clip=5.0))
     env.reset(seed=0)
     assert env.step(0)[1] == 5.0
 

@@ -1,5 +1,4 @@
-"""CarRacing, the official game drawn quickly: the car (`car`), the picture (`view`, `panel`), and the env itself."""
+"""CarRacing, the official game drawn quickly: its car, its picture (`view`, `panel`), the env and its `variants`.
 
-from parcade.env.racing.env import ENV_ID, FastCarRacing, register
-
-__all__ = ["ENV_ID", "FastCarRacing", "register"]
+Nothing is imported here: `env` needs Box2D, `variants` is asked without it.
+"""

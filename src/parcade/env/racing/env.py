@@ -31,24 +31,10 @@ from gymnasium.utils import EzPickle
 from parcade.env.racing.car import FastCar
 from parcade.env.racing.view import View
 
-ENV_ID = "parcade/CarRacing-v3"
-MAX_EPISODE_STEPS = 1000  # as CarRacing-v3 is registered
-REWARD_THRESHOLD = 900
 WHEELBASE = 5  # tiles behind a touched one that the rear wheels may still touch
 MOST_MISSED = 10  # that count at once: who drives across the infield has not missed half the track
 
 Picture = npt.NDArray[np.uint8]
-
-
-def register() -> None:
-    """Make `gymnasium.make("parcade/CarRacing-v3")` work; calling it again changes nothing."""
-    if ENV_ID not in gymnasium.registry:
-        gymnasium.register(
-            ENV_ID,
-            entry_point="parcade.env.racing:FastCarRacing",
-            max_episode_steps=MAX_EPISODE_STEPS,
-            reward_threshold=REWARD_THRESHOLD,
-        )
 
 
 class TouchDetector(FrictionDetector):
@@ -84,7 +70,9 @@ class FastCarRacing(CarRacing):
 
     `step` is `advance` followed by `observe`. An episode is a function of its seed and
     actions, whatever the object was used for before. `size` is (height, width) of the
-    observation; `grayscale` gives (height, width) without a channel axis.
+    observation; `grayscale` gives (height, width) without a channel axis. `missed_tile_cost`
+    is the price of each tile that the car has driven past: `step` takes it off the reward,
+    `advance` leaves the reward as it is and states it as `frame_cost`.
     """
 
     car: Any  # a FastCar from the first reset on
@@ -99,11 +87,21 @@ class FastCarRacing(CarRacing):
         continuous: bool = True,
         grayscale: bool = False,
         size: tuple[int, int] = (STATE_H, STATE_W),
+        missed_tile_cost: float = 0.0,
     ) -> None:
         super().__init__(render_mode, verbose, lap_complete_percent, domain_randomize, continuous)
         EzPickle.__init__(
-            self, render_mode, verbose, lap_complete_percent, domain_randomize, continuous, grayscale, size
+            self,
+            render_mode,
+            verbose,
+            lap_complete_percent,
+            domain_randomize,
+            continuous,
+            grayscale,
+            size,
+            missed_tile_cost,
         )
+        self._missed_tile_cost = missed_tile_cost
         shape = tuple(size) if grayscale else (*size, 3)
         self.observation_space = spaces.Box(low=0, high=255, shape=shape, dtype=np.uint8)
         self.lap_finished: bool | None = None
@@ -143,7 +141,12 @@ class FastCarRacing(CarRacing):
         info = {} if self.lap_finished is None else {"lap_finished": self.lap_finished}
         if self.render_mode == "human":
             self.render()
-        return self.observe(), reward, terminated, truncated, info
+        return self.observe(), reward - self.frame_cost, terminated, truncated, info
+
+    @property
+    def frame_cost(self) -> float:
+        """What the last frame costs beside its reward."""
+        return self._missed_tile_cost * self.missed_tiles
 
     def advance(self, action: Any) -> tuple[float, bool, bool]:
         """Make one step without drawing; return reward, terminated, truncated."""
