@@ -19,6 +19,10 @@ class Variants(Protocol):
     def ids(self) -> tuple[str, ...]:
         """Return every id it is known by, the one users ask for first."""
 
+    @property
+    def own_fields(self) -> Mapping[str, str]:
+        """Return the fields of preprocessing that no other env takes, each with the id that takes it."""
+
     def completed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings with the choice written down that a training makes unasked."""
 
@@ -65,14 +69,11 @@ def evaluated_as(spec: EnvSpec, choice: str = "official") -> EnvSpec:
 
 def own_arguments(spec: EnvSpec) -> dict[str, Any]:
     """Return what the env itself is given of its preprocessing; a field that only another env takes raises EnvError."""
-    given = {}
-    for name, rule in rules(EnvSpec).items():
-        if rule.argument_of is not None and (value := getattr(spec, name)):
-            if spec.env_id != rule.argument_of:
-                raise EnvError(f"{name} is for {rule.argument_of}, but the env is {spec.label}")
-            given[name] = value
+    for name, owner in ((name, owner) for known in _VARIANTS for name, owner in known.own_fields.items()):
+        if getattr(spec, name) and spec.env_id != owner:
+            raise EnvError(f"{name} is for {owner}, but the env is {spec.label}")
     variants = _variants_of(spec.env_id)
-    return given if variants is None else {**variants.arguments(spec), **given}
+    return {} if variants is None else variants.arguments(spec)
 
 
 def names_of(env_id: str | None) -> tuple[str | None, ...]:

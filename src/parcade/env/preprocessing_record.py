@@ -32,7 +32,6 @@ class FieldRule:
     not_for_games: str | None = None  # why games refuse it, or what to give them instead
     only_for_games: bool = False
     instead: str | None = None  # of a field for games only: what to give other envs
-    argument_of: str | None = None  # the Gymnasium id of the one env that takes it, as an argument of its own
 
 
 def option(default: Any, **rule: Any) -> Any:
@@ -66,11 +65,7 @@ class Preprocessing:
         None, kind=NUMBERS_OR_NONE, not_for_games="its actions are named buttons"
     )
     missed_tile_cost: float | None = option(  # of each tile our CarRacing has driven past
-        None,
-        kind=NUMBER_OR_NONE,
-        training_only=True,
-        not_for_games="it has no road",
-        argument_of="parcade/CarRacing-v3",
+        None, kind=NUMBER_OR_NONE, training_only=True, not_for_games="it has no road"
     )
     patience: int | None = option(  # an episode is over after this many steps in a row without a positive reward
         None, kind=WHOLE_OR_NONE, training_only=True, not_for_games="the title says when an episode is over"

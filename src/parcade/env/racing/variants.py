@@ -11,13 +11,14 @@ from parcade.errors import SettingsError
 FAST_ID = "parcade/CarRacing-v3"
 OFFICIAL_ID = "CarRacing-v3"
 _WITHOUT_VERSION = "CarRacing"
-_ONLY_TRAINING = "missed_tile_cost"  # of our env's arguments
+_COST = "missed_tile_cost"  # an argument of our env, for training only
 
 
 class CarRacingVariants:
     """What CarRacing says of itself; the choice is ``fast`` or ``official``."""
 
     ids = (OFFICIAL_ID, FAST_ID, _WITHOUT_VERSION)
+    own_fields: Mapping[str, str] = {_COST: FAST_ID}
 
     def completed(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """Return settings with the id in full and the choice; a training is fast unasked."""
@@ -37,15 +38,16 @@ class CarRacingVariants:
 
     def evaluated_as(self, spec: EnvSpec, choice: str) -> EnvSpec:
         """Return Gymnasium's own env, or with the choice ``fast`` ours; driving past tiles costs nothing in either."""
-        arguments = {name: value for name, value in spec.env_kwargs.items() if name != _ONLY_TRAINING}
+        arguments = {name: value for name, value in spec.env_kwargs.items() if name != _COST}
         return spec.with_(env_id=FAST_ID if choice == "fast" else OFFICIAL_ID, env_kwargs=arguments)
 
     def arguments(self, spec: EnvSpec) -> dict[str, Any]:
-        """Return the picture that ours is asked for: it draws straight to grey and to the wanted size."""
+        """Return what ours is asked for: it counts the cost itself, and draws to grey and to the wanted size."""
         if spec.env_id != FAST_ID:
             return {}
         size = {"size": spec.resize} if spec.resize and not spec.crop else {}
-        return {"grayscale": bool(spec.grayscale), **size}
+        cost = {_COST: spec.missed_tile_cost} if spec.missed_tile_cost else {}
+        return {"grayscale": bool(spec.grayscale), **size, **cost}
 
     def names(self, env_id: str) -> tuple[str, ...]:
         """Return the ids that mean ``env_id``: ours is what users call CarRacing-v3."""
