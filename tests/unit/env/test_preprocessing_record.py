@@ -16,6 +16,7 @@ from parcade.bench.racing import follow_track
 from parcade.config.settings import TrainSettings
 from parcade.env.judged import evaluated_as
 from parcade.env.make import make
+from parcade.env.preprocessing import PreprocessedEnv
 from parcade.env.preprocessing_record import Preprocessing, rules
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
@@ -44,7 +45,8 @@ class Meter(gym.Env[Any, Any]):
         return self.np_random.integers(0, 256, (8, 8, 3), np.uint8)
 
 
-METER = EnvSpec(factory=cloudpickle.dumps(Meter))
+PLAIN = EnvSpec(factory=cloudpickle.dumps(Meter))
+METER = PLAIN.with_(frame_skip=1)  # wrapped, so that wrapping alone makes no difference
 RACING = EnvSpec(env_id="parcade/CarRacing-v3", frame_skip=4)
 LANTERN = EnvSpec(game="lantern", observation="pixels")
 EXAMPLES: dict[str, tuple[EnvSpec, Any]] = {
@@ -145,9 +147,8 @@ def test_what_is_for_games_is_refused_for_a_gymnasium_env(given: dict[str, Any],
 
 
 def test_an_env_with_nothing_to_do_is_not_wrapped() -> None:
-    assert type(make(METER).unwrapped) is type(make(METER)) is Meter
-    assert type(make(METER.with_(grayscale=False))) is Meter
-    assert type(make(METER.with_(frame_skip=1))) is not Meter
+    assert type(make(PLAIN)) is type(make(PLAIN.with_(grayscale=False))) is Meter
+    assert type(make(METER)) is PreprocessedEnv
 
 
 def test_a_spec_of_before_loads_and_is_written_with_the_same_fields() -> None:
