@@ -49,6 +49,27 @@ class Toy(gym.Env):
         return sum(values) + plus
 
 
+class Telling(Toy):
+    """Tells numbers, a flag and an action mask in its infos, keeps its reset options, and has MaskablePPO's masks."""
+
+    metadata = {"render_modes": ["rgb_array"], "render_fps": 7}
+
+    def reset(self, *, seed=None, options=None):
+        observation, _ = super().reset(seed=seed)
+        self.options = dict(options or {})
+        return observation, {"seed": seed if seed is not None else -1, "action_mask": self.action_masks()}
+
+    def step(self, action):
+        observation, reward, terminated, truncated, _ = super().step(action)
+        info = {"steps": self._steps, "action_mask": self.action_masks(), "inner": {"half": self._steps / 2}}
+        if terminated or truncated:
+            info |= {"is_success": terminated, "tale": "over"}
+        return observation, reward, terminated, truncated, info
+
+    def action_masks(self):
+        return np.array([True, self._steps % 2 == 0, True])
+
+
 def number(action: Any) -> np.ndarray:
     """Return an action of any space as one flat array."""
     if isinstance(action, dict):
@@ -109,6 +130,16 @@ class TreeActions(Toy):
         self.last_action = action
         observation, reward, *rest = super().step(action)
         return observation, reward + before, *rest
+
+
+class PairActions(Toy):
+    """Keeps the last action of a Tuple space, to see who was given what."""
+
+    action_space = spaces.Tuple((spaces.Discrete(3), spaces.Discrete(4)))
+
+    def step(self, action):
+        self.last_action = action
+        return super().step(action)
 
 
 class Slow(Toy):

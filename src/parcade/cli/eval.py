@@ -160,9 +160,10 @@ def _print_summary(result: Any, place: str | None) -> None:
     print(f"  length         {result.length_mean:.0f} ± {result.length_std:.0f} steps")
     if result.success_rate is not None:
         print(f"  success        {result.success_rate:.2f}")
-    for name in [name for name in result.episodes[0].metrics if name != "success"]:
-        mean = sum(e.metrics[name] for e in result.episodes) / len(result.episodes)
-        print(f"  {name:<14} {mean:.2f}")
+    names = dict.fromkeys(name for e in result.episodes for name in e.metrics if name != "success")
+    for name in names:
+        told = [e.metrics[name] for e in result.episodes if name in e.metrics]
+        print(f"  {name:<14} {sum(told) / len(told):.2f}")
     if result.video:
         print(f"  video          {result.video}")
     if place:

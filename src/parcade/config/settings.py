@@ -30,7 +30,12 @@ class TrainSettings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", protected_namespaces=(), allow_inf_nan=False)
 
     game: str | None = _setting(None, "what", "a built-in title (see `parcade games`), or module:Class of your own")
-    env_id: str | None = _setting(None, "what", "a Gymnasium id instead of a game, such as CartPole-v1")
+    env_id: str | None = _setting(
+        None, "what", "a Gymnasium id instead of a game, such as CartPole-v1; module:Id or module:Class of your own"
+    )
+    env_factory: str | None = _setting(
+        None, "what", "the name of the function that Python gave to parcade.train(env=...); no file can hold it"
+    )
     racing: Literal["fast", "official"] | None = _setting(
         None, "what", "CarRacing-v3 only: train on Parcade's fast renderer or on Gymnasium's own env [fast]"
     )
@@ -66,6 +71,9 @@ class TrainSettings(BaseModel):
     resize: tuple[int, int] | None = _setting(None, "observation", "resize pictures to height,width (Gymnasium envs)")
     reward_clip: float | None = _setting(
         None, "observation", "clip the reward of each step to +/- this value, in training only", gt=0
+    )
+    info_keys: tuple[str, ...] = _setting(
+        (), "observation", "numbers of the last info to keep as metrics; is_success always is (Gymnasium envs)"
     )
     max_steps: int | None = _setting(None, "observation", "truncate an episode after this many steps", ge=1)
     action_scale: tuple[float, ...] | None = _setting(
@@ -242,6 +250,8 @@ class TrainSettings(BaseModel):
     def _fits_together(self) -> TrainSettings:
         if self.game is not None and self.env_id is not None:
             raise ValueError(_BOTH.format(self.game, self.env_id))
+        if self.env_factory is not None and (self.game or self.env_id):
+            raise ValueError(f"env_factory {self.env_factory!r} and {self.game or self.env_id!r} cannot both be given")
         rows = self.envs * self.n_steps
         if rows < 2:
             raise ValueError("one game and one step are no rollout to learn from; use more n_steps or n_envs")
@@ -267,7 +277,8 @@ class TrainSettings(BaseModel):
     @property
     def name(self) -> str:
         """The run's name."""
-        return self.run_name or (self.game or self.env_id or "run").replace("/", "-").replace(":", "-")
+        env = self.game or self.env_id or self.env_factory or "run"
+        return self.run_name or re.sub(r"[/:<>]", "-", env)
 
     @property
     def rows_per_update(self) -> int:
@@ -292,7 +303,7 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     """
     known, faults = _sorted_out(given)
     values = {ALIASES.get(key, key): value for key, value in known.items()}
-    if values.get("game") is None and values.get("env_id") is None:
+    if all(values.get(name) is None for name in ("game", "env_id", "env_factory")):
         values["game"] = _DEFAULT_GAME
     merged = {**(title_defaults or {}), **values}
     if merged.get("n_envs") is None:

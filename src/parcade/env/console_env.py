@@ -152,18 +152,20 @@ class ConsoleEnv(gym.Env[Any, Any]):
         episode_seed = seed if seed is not None else int(self._seeds.integers(1 << 31))
         rows = self._fresh_rows()
         self.begin(episode_seed, rows)
-        return read_leaves(self.observation_space, rows), self._info()
+        return read_leaves(self.observation_space, rows), self.last_info
 
     def step(self, action: SupportsInt) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take one step; ``info`` names the parts of the reward and the game's metrics."""
         rows = self._fresh_rows()
         reward, terminated, truncated = self.advance(action, rows)
-        return read_leaves(self.observation_space, rows), reward, terminated, truncated, self._info()
+        return read_leaves(self.observation_space, rows), reward, terminated, truncated, self.last_info
 
     def _fresh_rows(self) -> dict[str, npt.NDArray[Any]]:
         return fresh_rows(self.observation_space)
 
-    def _info(self) -> dict[str, Any]:
+    @property
+    def last_info(self) -> dict[str, Any]:
+        """The info of the last step: the parts of its reward and the game's metrics."""
         weighted = {name: self._weights[name] * value for name, value in self.last_parts.items()}
         metrics = dict(zip(self.metric_names, self.episode_metrics(), strict=True))
         return {"reward_parts": weighted, "metrics": metrics}

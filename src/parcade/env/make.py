@@ -35,7 +35,7 @@ def make(spec: EnvSpec) -> gym.Env[Any, Any]:
     from parcade.env.watched import WatchedEnv
 
     env = _make(spec.with_(render=spec.render or spec.watch.raw))
-    return WatchedEnv(env, spec.watch, spec.slot or 0, step_seconds(env, spec.frame_skip))
+    return WatchedEnv(env, spec.watch, spec.slot or 0, step_seconds(env, spec.frame_skip), spec.info_keys)
 
 
 def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
@@ -45,7 +45,7 @@ def _make(spec: EnvSpec) -> gym.Env[Any, Any]:
     # A Gymnasium env's pictures have their channels last, a policy wants them first.
     has_plain_pictures = is_picture(env.observation_space) and isinstance(as_slot_env(env), CopyingSlotEnv)
     if spec.preprocessing not in _NOTHING_TO_DO or (spec.env_id is not None and has_plain_pictures):
-        return PreprocessedEnv(env, spec.preprocessing)
+        return PreprocessedEnv(env, spec.preprocessing, spec.info_keys)
     return env
 
 

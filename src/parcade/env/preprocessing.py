@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from parcade.env.info_metrics import RAW_RETURN, InfoMetrics
 from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves, write_leaves
 from parcade.errors import EnvError, SettingsError
@@ -28,13 +29,18 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
     CarRacing), only the frames that are looked at are drawn; the ``frame_cost`` that such an env may state is taken off
     the sum. An episode of ``patience`` steps in a row without a positive reward, costs aside, is over. The env is given
     each action axis times its number of ``action_scale``: a range in which nothing useful happens need not be explored.
+    The metric ``raw_return`` is the return without clipping and costs.
     """
 
-    metric_names: tuple[str, ...] = ()
-
-    def __init__(self, env: gym.Env[Any, Any], wanted: Preprocessing | None = None) -> None:
+    def __init__(
+        self, env: gym.Env[Any, Any], wanted: Preprocessing | None = None, info_keys: Sequence[str] = ()
+    ) -> None:
         super().__init__(env)
         wanted = Preprocessing() if wanted is None else wanted
+        self._metrics = InfoMetrics(info_keys)
+        self.last_info: dict[str, Any] = {}
+        self._counts_others = bool(wanted.reward_clip or wanted.missed_tile_cost)
+        self.metric_names = (*self._metrics.names, *([RAW_RETURN] if self._counts_others else []))
         self._skip, self._max_steps = wanted.frame_skip or 1, wanted.max_steps
         self._clip, self._patience = wanted.reward_clip, wanted.patience
         scale = wanted.action_scale
@@ -71,6 +77,7 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         """Reset and write the first observation; the stack is filled with it."""
         observation, self.last_info = self.env.reset(seed=seed, options=options)
         self._steps = self._fruitless = 0
+        self._raw_return = 0.0
         if self._is_picture:
             self._stack[:] = self._prepare(observation)
         self._write(observation, rows)
@@ -95,6 +102,7 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         if lazy is not None:
             observation = lazy.observe()  # type: ignore[attr-defined]
         self._steps += 1
+        self._raw_return += total
         self._fruitless = 0 if total > 0 else self._fruitless + 1
         if self._patience is not None and self._fruitless >= self._patience:
             terminated = True  # hopeless: what could still come counts for nothing
@@ -127,8 +135,9 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
             write_leaves(self.observation_space, observation, rows)
 
     def episode_metrics(self) -> Sequence[float]:
-        """A foreign env has none."""
-        return ()
+        """Return what the last info tells, and the return before clipping and costs where there are any."""
+        values = self._metrics.values(self.last_info)
+        return [*values, self._raw_return] if self._counts_others else values
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Reset as any gymnasium.Env."""

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from parcade.env.info_metrics import InfoMetrics
 from parcade.errors import EnvError
 
 Rows = Mapping[str, npt.NDArray[Any]]  # leaf name -> the slot's row in the slab
@@ -24,7 +25,10 @@ class SlotEnv(Protocol):
     metric_names: tuple[str, ...]
 
     def begin(self, seed: int, rows: Rows) -> None:
-        """Start the episode of ``seed`` and write its first observation."""
+        """Start the episode of ``seed`` and write its first observation.
+
+        An env that takes reset options has a third argument, ``options``; one that tells infos has ``last_info``.
+        """
         ...
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
@@ -119,37 +123,41 @@ def read_leaves(space: spaces.Space[Any], rows: Mapping[str, Any], path: str = "
 
 
 class CopyingSlotEnv:
-    """Any gymnasium.Env as a SlotEnv, by one copy per step."""
+    """Any gymnasium.Env as a SlotEnv, by one copy per step; ``last_info`` is what the env told last."""
 
-    def __init__(self, env: gym.Env[Any, Any]) -> None:
+    def __init__(self, env: gym.Env[Any, Any], info_keys: Sequence[str] = ()) -> None:
         self.env = env
         self.observation_space = env.observation_space
         self.action_space = env.action_space
-        self.metric_names: tuple[str, ...] = ()
+        self._metrics = InfoMetrics(info_keys)
+        self.metric_names = self._metrics.names
+        self.last_info: dict[str, Any] = {}
         leaves(self.observation_space)
 
-    def begin(self, seed: int, rows: Rows) -> None:
+    def begin(self, seed: int, rows: Rows, options: Mapping[str, Any] | None = None) -> None:
         """Reset with the seed and copy the observation."""
-        observation, _ = self.env.reset(seed=seed)
+        observation, self.last_info = self.env.reset(
+            seed=seed, **({} if options is None else {"options": dict(options)})
+        )
         write_leaves(self.observation_space, observation, rows)
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
         """Step and copy the observation."""
-        observation, reward, terminated, truncated, _ = self.env.step(action)
+        observation, reward, terminated, truncated, self.last_info = self.env.step(action)
         write_leaves(self.observation_space, observation, rows)
         return float(reward), bool(terminated), bool(truncated)
 
     def episode_metrics(self) -> Sequence[float]:
-        """A foreign env has none."""
-        return ()
+        """Return what the last info tells."""
+        return self._metrics.values(self.last_info)
 
     def close(self) -> None:
         """Close the env."""
         self.env.close()
 
 
-def as_slot_env(env: gym.Env[Any, Any]) -> SlotEnv:
-    """Return ``env`` itself if it writes in place, else a copying wrapper."""
+def as_slot_env(env: gym.Env[Any, Any], info_keys: Sequence[str] = ()) -> SlotEnv:
+    """Return ``env`` itself if it writes in place, else a copying wrapper with metrics of ``info_keys``."""
     if all(hasattr(env, name) for name in ("begin", "advance", "episode_metrics", "metric_names")):
         return env  # type: ignore[return-value]
-    return CopyingSlotEnv(env)
+    return CopyingSlotEnv(env, info_keys)

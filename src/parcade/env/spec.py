@@ -11,6 +11,7 @@ from parcade.env.spec_fields import check_fields
 from parcade.errors import SettingsError
 
 OBSERVATIONS = ("features", "pixels", "both")
+FACTORY_MISSING = b""  # in the place of a factory that no file can hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +39,13 @@ class EnvSpec(Preprocessing):
     state: str | None = option(None, only_for_games=True)  # a save state, or a folder of them, dealt out to the slots
     console: str = option("auto", only_for_games=True)
     imports: tuple[str, ...] = ()  # modules that register Gymnasium ids
+    registered: bytes | None = None  # cloudpickled: how this process registered env_id, for processes that have not
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     game_options: Mapping[str, Any] = option({}, only_for_games=True)
     reward_weights: Mapping[str, float] = option({}, only_for_games=True)
     observation: str = option("features", choices=OBSERVATIONS, only_for_games=True)
+    # numbers of a Gymnasium env's info that are metrics
+    info_keys: tuple[str, ...] = option((), not_for_games="it has metrics of its own")
     render: bool = False  # draw every step, so that render() shows the present
     slot: int | None = None  # the row of a pool this env is made for; None: an env of its own
     holds_all_states: bool = False  # of a folder; each episode's seed chooses one, whatever the slot
@@ -71,18 +75,23 @@ class EnvSpec(Preprocessing):
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data; a factory cannot be written down, and who watches is no part of the env."""
         data = asdict(self)
-        for name in ("factory", "watch", "slot", "holds_all_states"):
+        for name in ("factory", "registered", "watch", "slot", "holds_all_states"):
             del data[name]
         return data
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> EnvSpec:
-        """Return the spec that ``to_dict`` wrote; unknown keys and values of another kind are refused."""
+        """Return the spec that ``to_dict`` wrote; unknown keys and values of another kind are refused.
+
+        One that was made of a factory has ``FACTORY_MISSING`` in its place.
+        """
         check_fields(data, {name: rule.kind for name, rule in rules(Preprocessing).items() if rule.kind is not None})
         values = without_old_grayscale(data)
         for name, value in values.items():
             if isinstance(value, list):
                 values[name] = tuple(value)
+        if values.get("game") is None and values.get("env_id") is None and "game" in values:
+            values["factory"] = FACTORY_MISSING
         return cls(**values)
 
 

@@ -94,6 +94,7 @@ _FIELDS: dict[str, Kind] = {
     **dict.fromkeys(("game", "env_id", "rom", "state"), TEXT_OR_NONE),
     **dict.fromkeys(("console", "observation"), Kind("text", _is_text)),
     "imports": Kind("a list of modules", _list_of(_is_text)),
+    "info_keys": Kind("a list of names", _list_of(_is_text)),
     **dict.fromkeys(("env_kwargs", "game_options"), Kind("plain values by name", _by_name(_is_plain))),
     "reward_weights": Kind("numbers by name", _by_name(_is_number)),
     "render": Kind("true or false", _is_flag),

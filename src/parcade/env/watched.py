@@ -27,9 +27,16 @@ log = logging.getLogger("parcade.env")
 class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
     """The env itself, to the last number; beside it, pictures are written to a file of ``watch.folder``."""
 
-    def __init__(self, env: gym.Env[Any, Any], watch: Watch, slot: int = 0, step_s: float = 0.1) -> None:
+    def __init__(
+        self,
+        env: gym.Env[Any, Any],
+        watch: Watch,
+        slot: int = 0,
+        step_s: float = 0.1,
+        info_keys: Sequence[str] = (),
+    ) -> None:
         super().__init__(env)
-        self._inner, self._watch = as_slot_env(env), watch
+        self._inner, self._watch = as_slot_env(env, info_keys), watch
         self.metric_names = self._inner.metric_names
         self._closed = Path(watch.folder, CLOSED)
         self._writer: PictureWriter | None = PictureWriter(watch.folder, watch.label, slot)
@@ -59,6 +66,12 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
     def episode_metrics(self) -> Sequence[float]:
         """Return those of the env."""
         return self._inner.episode_metrics()
+
+    @property
+    def last_info(self) -> dict[str, Any]:
+        """What the env told last."""
+        found: dict[str, Any] = getattr(self._inner, "last_info", {})
+        return found
 
     def close(self) -> None:
         """Close the env and let the file go."""

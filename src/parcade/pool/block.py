@@ -64,6 +64,11 @@ def block_fields(env: EnvShape, n_envs: int, n_steps: int, actor: ActorShape) ->
     return fields
 
 
+def known_metrics(names: tuple[str, ...], values: Array) -> dict[str, float]:
+    """Return an episode's metrics by name, without those the env did not tell (NaN)."""
+    return {name: value for name, value in zip(names, values.tolist(), strict=True) if value == value}
+
+
 def status_fields(n_envs: int, n_workers: int) -> list[Field]:
     """Return the arrays that say how far everybody is."""
     return [
@@ -151,7 +156,7 @@ class Block:
                     float(self.episode_return[t, slot]),
                     int(self.episode_length[t, slot]),
                     bool(self.terminated[t, slot]),
-                    dict(zip(self.metric_names, self.metrics[t, slot].tolist(), strict=True)),
+                    known_metrics(self.metric_names, self.metrics[t, slot]),
                 )
             )
         return found

@@ -8,13 +8,17 @@ import gymnasium as gym
 
 from parcade.env.slot import CopyingSlotEnv, SlotEnv
 from parcade.errors import PoolError, SettingsError
+from parcade.pool.stepping import SlotRunner
 
-WHATS = ("call", "get", "value", "set", "wrapped")  # value: what a method of no arguments returns, or an attribute
+# value: what a method of no arguments returns, or an attribute; info: what the env told last, and at its last end
+WHATS = ("call", "get", "value", "set", "has", "wrapped", "info")
 
 
 def apply_call(slot_env: SlotEnv, what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Do ``what`` with the env: call method ``name``, get or set attribute ``name``, or say if a wrapper is on it."""
+    """Do ``what`` with the env: call method ``name``, get, set or find attribute ``name``, or find a wrapper on it."""
     env: Any = slot_env.env if isinstance(slot_env, CopyingSlotEnv) else slot_env
+    if what == "has":
+        return bool(env.has_wrapper_attr(name))
     if what == "wrapped":
         return _is_wrapped(env, args[0])
     if what == "set":
@@ -25,12 +29,6 @@ def apply_call(slot_env: SlotEnv, what: str, name: str, args: tuple[Any, ...], k
     return found(*args, **kwargs) if is_call else found
 
 
-def has_attribute(slot_env: SlotEnv, name: str) -> bool:
-    """Return whether the env or one of its wrappers has an attribute."""
-    env: Any = slot_env.env if isinstance(slot_env, CopyingSlotEnv) else slot_env
-    return bool(env.has_wrapper_attr(name))
-
-
 def _is_wrapped(env: Any, wrapper: type) -> bool:
     while isinstance(env, gym.Wrapper):
         if isinstance(env, wrapper):
@@ -39,12 +37,14 @@ def _is_wrapped(env: Any, wrapper: type) -> bool:
     return False
 
 
-def answer(slot_env: SlotEnv, what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+def answer(runner: SlotRunner, what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
     """Return ("fine", result), ("missing", words) or ("failed", words): a fault of the user's ends no worker."""
     try:
-        if what in ("call", "get", "value") and not has_attribute(slot_env, name):
+        if what == "info":
+            return "fine", (runner.info, runner.final_info)
+        if what in ("call", "get", "value") and not apply_call(runner.env, "has", name, (), {}):
             return "missing", f"the env has no attribute {name!r}"
-        return "fine", apply_call(slot_env, what, name, args, kwargs)
+        return "fine", apply_call(runner.env, what, name, args, kwargs)
     except Exception as error:
         return "failed", f"{type(error).__name__}: {error}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -12,10 +12,11 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import PoolError, SettingsError
 from parcade.pool.actor import Actor, ActorShape, Array, Choose
 from parcade.pool.block import Block, EnvShape, block_fields, status_fields
+from parcade.pool.calling import check_call, result
 from parcade.pool.fragment import Fragment
 from parcade.pool.mapped import MappedArrays, plan_layout
 from parcade.pool.progress import Progress, StepRows, check_counts
-from parcade.pool.seeding import Episodes, TrainingEpisodes
+from parcade.pool.seeding import Episodes, TrainingEpisodes, episodes_of, with_options
 
 PoolT = TypeVar("PoolT", bound="Pool")
 
@@ -73,16 +74,25 @@ class Pool(abc.ABC):
         """The block in use."""
         return self.progress.present
 
-    def reset(self, seed: int | None = None, *, onward: bool = False) -> Any:
-        """Begin episode 0 in every slot (``onward``: the episode after the present one); ``seed`` is a new run seed.
+    def reset(
+        self,
+        seed: int | Sequence[int] | None = None,
+        *,
+        onward: bool = False,
+        options: Sequence[Mapping[str, Any] | None] | None = None,
+    ) -> Mapping[str, Array]:
+        """Begin episode 0 in every slot (``onward``: the episode after the present one).
 
-        Return the first observations of group 0, by leaf name.
+        ``seed`` is a new run seed, or the seed of each slot's first episode; ``options`` are each slot's reset options
+        for the episode that begins now. Return the first observations of group 0, by leaf name.
         """
+        if options is not None and self.spec.game is not None:
+            raise SettingsError(f"reset options {options!r} are given, but the game {self.spec.game} takes none")
+        episodes = episodes_of(seed, self.episodes, self.n_envs)
         self._flush()
-        if seed is not None:
-            self.episodes = TrainingEpisodes(seed)
         journal = self.progress.journal
         journal.begin_anew(journal.episode + 1 if onward else 0)
+        self.episodes = with_options(episodes, journal.episode.tolist(), options)
         self._bring_back()
         return self.observations()
 
@@ -172,7 +182,8 @@ class Pool(abc.ABC):
         """Return what is needed to bring every slot back; of steps under way nothing is kept, if they are given up."""
         if any(self.progress.under_way) and not gives_up:
             raise PoolError("a pool can be dumped only between recv and send")
-        assert isinstance(self.episodes, TrainingEpisodes)
+        if not isinstance(self.episodes, TrainingEpisodes):
+            raise PoolError("only a pool with a run seed can be dumped, not one with listed seeds or reset options")
         return {"run_seed": np.array([self.episodes.run_seed], np.int64), **self.progress.journal.dump()}
 
     def load(self, arrays: dict[str, Array]) -> None:
@@ -206,9 +217,34 @@ class Pool(abc.ABC):
     def cut_episodes(self) -> int:
         """Episodes truncated because a step killed its worker every time."""
 
-    @abc.abstractmethod
     def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of one slot's env (what="call"), get or set an attribute, or ask for a wrapper ("wrapped")."""
+        """Call a method of one slot's env (what="call"); "get", "set" or find ("has") an attribute; find a wrapper.
+
+        What was set is set again in a worker that had to be restarted; what a method changed is not.
+        """
+        return self.call_all([slot], what, name, *args, **kwargs)[0]
+
+    def call_all(self, slots: Iterable[int], what: str, name: str, *args: Any, **kwargs: Any) -> list[Any]:
+        """Do the same as ``call`` in the envs of several slots, with one message to each worker."""
+        self._check_open()
+        asked = list(slots)
+        for slot in asked:
+            check_call(what, slot, self.n_envs)
+        answers = self._ask(asked, what, name, args, kwargs)
+        return [result(slot, what, name, answers[slot]) for slot in asked]
+
+    def infos(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+        """Return for each slot the ``info`` its env told last, and the last one of the episode that ended last.
+
+        They travel pickled: one message to each worker and back. Nobody who does not ask pays for them.
+        """
+        return self.call_all(range(self.n_envs), "info", "infos")
+
+    @abc.abstractmethod
+    def _ask(
+        self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Mapping[int, tuple[str, Any]]:
+        """Return the answer of each slot's env."""
 
     @abc.abstractmethod
     def _attach(self) -> None:

@@ -8,6 +8,7 @@ import os
 import sys
 import time
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import cloudpickle
@@ -17,7 +18,6 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import ParcadeError, PoolError, SettingsError
 from parcade.host.cores import usable_cores
 from parcade.pool.block import EnvShape
-from parcade.pool.calling import check_call, result
 from parcade.pool.fragment import Fragment
 from parcade.pool.lifecycle import Phase
 from parcade.pool.limits import allow_files
@@ -187,27 +187,43 @@ class ProcessPool(Pool):
             raise
         self.progress.note_starts()
 
-    def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of one slot's env (what="call"), get or set an attribute, or ask for a wrapper ("wrapped").
-
-        What was set is set again in a worker that had to be restarted; what a method changed is not.
-        """
-        self._check_open()
-        check_call(what, slot, self.n_envs)
-        handle = next(handle for handle in self._supervisor.handles if slot in handle.slots)
-        command = Call(slot, what, name, cloudpickle.dumps((args, kwargs)))
-        for _ in range(2):
-            while self._pending[handle.orders.worker]:
-                self._hear(handle)
-            try:
-                answered = self._supervisor.call(handle, command)
-            except WorkerDiedError as death:  # perhaps long before this call: the second try tells
-                self._recover(handle, death.hung_s)
-                continue
-            if what == "set" and answered[0] == "fine":
+    def _ask(
+        self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[int, tuple[str, Any]]:
+        packed = cloudpickle.dumps((args, kwargs))
+        calls = [
+            (handle, Call(tuple(slot for slot in slots if slot in handle.slots), what, name, packed))
+            for handle in self._supervisor.handles
+        ]
+        calls = [(handle, command) for handle, command in calls if command.slots]
+        for handle, command in calls:  # to all of them first: they answer at the same time
+            self._send_call(handle, command)
+        found: dict[int, tuple[str, Any]] = {}
+        for handle, command in calls:
+            found.update(zip(command.slots, self._answers(handle, command), strict=True))
+        for slot in slots:
+            if what == "set" and found[slot][0] == "fine":
                 self._supervisor.attributes.setdefault(slot, {})[name] = cloudpickle.dumps(args[0])
-            return result(slot, what, name, answered)
-        raise PoolError(f"{what} {name!r} in slot {slot} ended its worker: {self.restarts[-1]}")
+        return found
+
+    def _send_call(self, handle: WorkerHandle, command: Call) -> None:
+        while self._pending[handle.orders.worker]:
+            self._hear(handle)
+        with contextlib.suppress(WorkerDiedError):  # found out by who waits for the answer
+            self._supervisor.call(handle, command)
+
+    def _answers(self, handle: WorkerHandle, command: Call) -> list[tuple[str, Any]]:
+        try:
+            return self._supervisor.answers(handle)
+        except WorkerDiedError as death:  # perhaps long before this call: the second try tells
+            self._recover(handle, death.hung_s)
+        try:
+            self._send_call(handle, command)
+            return self._supervisor.answers(handle)
+        except WorkerDiedError as death:
+            self._recover(handle, death.hung_s)
+        what, slots = f"{command.what} {command.name!r}", ", ".join(map(str, command.slots))
+        raise PoolError(f"{what} in slot {slots} ended its worker: {self.restarts[-1]}")
 
     @property
     def alive(self) -> bool:

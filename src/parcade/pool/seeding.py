@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from parcade.errors import SettingsError
+
 
 class Episodes(Protocol):
-    """The env seed of every episode."""
+    """The env seed of every episode; one with a method ``options(slot, episode)`` has reset options too."""
 
     def seed(self, slot: int, episode: int) -> int | None:
         """Return the env seed of an episode; None where the slot has no more to play."""
@@ -26,6 +29,35 @@ class TrainingEpisodes:
     def seed(self, slot: int, episode: int) -> int:
         """Return a seed below 2**31, so never a held-out one."""
         return episode_seed(self.run_seed, slot, episode)
+
+
+@dataclass(frozen=True, slots=True)
+class ListedEpisodes:
+    """Episodes without end: each slot's first one has the seed of a list."""
+
+    seeds: tuple[int, ...]
+
+    def seed(self, slot: int, episode: int) -> int:
+        """Return the slot's own seed, then one made of it."""
+        own = self.seeds[slot]
+        return own if episode == 0 else episode_seed(own, slot, episode)
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodesWithOptions:
+    """Episodes of which one in each slot, the one that ``first`` numbers, begins with reset options."""
+
+    episodes: Episodes
+    first: tuple[int, ...]
+    each: tuple[Mapping[str, Any] | None, ...]
+
+    def seed(self, slot: int, episode: int) -> int | None:
+        """Return the seed it has without options."""
+        return self.episodes.seed(slot, episode)
+
+    def options(self, slot: int, episode: int) -> Mapping[str, Any] | None:
+        """Return the reset options of an episode."""
+        return self.each[slot] if episode == self.first[slot] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +80,29 @@ class NumberedEpisodes:
     def are_over(self, episodes: npt.NDArray[np.int64]) -> bool:
         """Whether no slot has anything left to play, given the episode each is in; skipped ones are over too."""
         return bool((np.arange(self.n_slots) + episodes * self.n_slots >= self.n_episodes).all())
+
+
+def episodes_of(seed: int | Sequence[int] | None, present: Episodes, n_slots: int) -> Episodes:
+    """Return the episodes of a run seed, of a list of seeds, or without either the present ones."""
+    if seed is None:
+        return present.episodes if isinstance(present, EpisodesWithOptions) else present
+    is_list = isinstance(seed, Sequence)
+    seeds = list(seed) if isinstance(seed, Sequence) else [seed]
+    fits = all(isinstance(one, int | np.integer) and one >= 0 for one in seeds)
+    if not fits or (is_list and len(seeds) != n_slots):
+        raise SettingsError(f"seed is {seed!r}, wanted one whole number from 0 on, or {n_slots} of them")
+    return ListedEpisodes(tuple(map(int, seeds))) if is_list else TrainingEpisodes(int(seeds[0]))
+
+
+def with_options(
+    episodes: Episodes, first: Sequence[int], options: Sequence[Mapping[str, Any] | None] | None
+) -> Episodes:
+    """Return the episodes of which those that ``first`` numbers, slot by slot, begin with options."""
+    if options is None or not any(options):
+        return episodes
+    if len(options) != len(first):
+        raise SettingsError(f"options holds {len(options)} entries, wanted one for each of {len(first)} slots")
+    return EpisodesWithOptions(episodes, tuple(first), tuple(one or None for one in options))
 
 
 def episode_seed(run_seed: int, slot: int, episode: int) -> int:

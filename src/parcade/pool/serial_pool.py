@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from parcade.env.make import make
@@ -9,7 +10,7 @@ from parcade.env.slot import SlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
 from parcade.errors import ParcadeError, PoolError
 from parcade.pool.block import EnvShape
-from parcade.pool.calling import answer, check_call, result
+from parcade.pool.calling import answer
 from parcade.pool.fragment import Fragment, FragmentRunner
 from parcade.pool.pool import Pool
 from parcade.pool.seeding import Episodes
@@ -28,15 +29,15 @@ class SerialPool(Pool):
         super().__init__(spec, n_envs, n_groups, seed, episodes)
         self.envs: list[SlotEnv] = []
         try:
-            self.envs += [as_slot_env(make(spec.with_(slot=slot))) for slot in range(n_envs)]
+            self.envs += [as_slot_env(make(spec.with_(slot=slot)), spec.info_keys) for slot in range(n_envs)]
             first = self.envs[0]
             self._share(EnvShape(first.observation_space, first.action_space, first.metric_names), [range(n_envs)])
+            runners = [
+                SlotRunner(env, slot, 0, self.episodes, self.status, self.block) for slot, env in enumerate(self.envs)
+            ]
         except BaseException:
             self.close()
             raise
-        runners = [
-            SlotRunner(env, slot, 0, self.episodes, self.status, self.block) for slot, env in enumerate(self.envs)
-        ]
         self._runner = FragmentRunner(runners, n_groups, self.status, 0)
         self._attach()
 
@@ -70,11 +71,10 @@ class SerialPool(Pool):
             runner.replay(place.episode, place.actions, 0)
         self.progress.note_starts()
 
-    def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
-        """Call a method of one slot's env (what="call"), get or set an attribute, or ask for a wrapper ("wrapped")."""
-        self._check_open()
-        check_call(what, slot, self.n_envs)
-        return result(slot, what, name, answer(self.envs[slot], what, name, args, kwargs))
+    def _ask(
+        self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> dict[int, tuple[str, Any]]:
+        return {slot: answer(self._runner.runners[slot], what, name, args, kwargs) for slot in slots}
 
     def _end(self, at_once: bool) -> None:
         for env in self.envs:

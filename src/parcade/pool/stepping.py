@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from parcade.env.slot import WHOLE, Rows, SlotEnv, fresh_rows, read_leaves
+from parcade.env.slot import WHOLE, Rows, SlotEnv, fresh_rows, leaves, read_leaves
 from parcade.errors import EnvError
 from parcade.pool.actor import Array
 from parcade.pool.block import Block
@@ -30,7 +30,9 @@ class SlotRunner:
     def __init__(
         self, env: SlotEnv, slot: int, worker: int, episodes: Episodes, status: Mapping[str, Array], block: Block
     ) -> None:
+        _check_spaces(env, block)
         self.env, self.slot, self.episodes = env, slot, episodes
+        self.final_info: Mapping[str, Any] = {}  # of the episode that ended last
         # Single numbers go through memoryviews: a third of the cost of an array's item.
         numbers: dict[str, Any] = {name: array.data for name, array in status.items() if array.ndim == 1}
         self._running_return, self._running_length = numbers["running_return"], numbers["running_length"]
@@ -57,6 +59,12 @@ class SlotRunner:
         self._choices: Any = block.action[WHOLE].data if self._is_choice else None
 
     @property
+    def info(self) -> Mapping[str, Any]:
+        """What the env told last."""
+        found: Mapping[str, Any] = getattr(self.env, "last_info", {})
+        return found
+
+    @property
     def has_halves(self) -> bool:
         """Whether ``emulate`` does anything."""
         return self._emulate is not None
@@ -73,7 +81,9 @@ class SlotRunner:
         self._running_length[slot] = IN_RESET  # a death from here on is a death in reset
         if seed is not None:
             self._episode_seed[slot] = seed
-            self.env.begin(seed, rows)
+            options_of = getattr(self.episodes, "options", None)
+            options = None if options_of is None else options_of(slot, episode)
+            self.env.begin(seed, rows, **({} if options is None else {"options": options}))
         self._return, self._length = 0.0, 0
         self._running_return[slot], self._running_length[slot] = 0.0, 0
         self._beats[self._worker] += 1
@@ -124,6 +134,7 @@ class SlotRunner:
         block.episode_return[t, slot], block.episode_length[t, slot] = self._return, self._length
         if block.metric_names:
             block.metrics[t, slot] = self.env.episode_metrics()
+        self.final_info = dict(self.info)  # the env may use the same one again
         self.begin(self._episode[slot] + 1, rows)
 
     def replay(
@@ -179,6 +190,15 @@ class SlotRunner:
         if self._is_choice:
             return int(rows[WHOLE])
         return _owned(self.env.action_space, read_leaves(self.env.action_space, rows))
+
+
+def _check_spaces(env: SlotEnv, block: Block) -> None:
+    for word, space, arrays in (
+        ("observation", env.observation_space, block.obs),
+        ("action", env.action_space, block.action),
+    ):
+        if leaves(space) != {leaf: (array.shape[2:], array.dtype) for leaf, array in arrays.items()}:
+            raise EnvError(f"its {word} space {space} is not that of slot 0; all envs of a pool must have the same")
 
 
 def _owned(space: spaces.Space[Any], value: Any) -> Any:

@@ -210,11 +210,14 @@ class Supervisor:
         except OSError:
             raise WorkerDiedError from None
 
-    def call(self, handle: WorkerHandle, command: Call) -> tuple[str, Any]:
-        """Send a call to an idle worker and return its answer."""
+    def call(self, handle: WorkerHandle, command: Call) -> None:
+        """Send a call to an idle worker."""
         self._command(handle, command)
-        answered: tuple[str, Any] = cloudpickle.loads(self._await_word(handle, "answer", self._step_deadline_s))
-        return answered
+
+    def answers(self, handle: WorkerHandle) -> list[tuple[str, Any]]:
+        """Return what a worker answered its last call, slot by slot."""
+        found: list[tuple[str, Any]] = cloudpickle.loads(self._await_word(handle, "answer", self._step_deadline_s))
+        return found
 
     def _await_word(self, handle: WorkerHandle, word: str, deadline_s: float) -> Any:
         """Wait for an answer as long as the worker's heart beats; return what came with it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import pickle
 import select
 import signal
 import sys
@@ -19,9 +20,8 @@ import cloudpickle  # type: ignore[import-untyped]
 import cv2
 
 from parcade.env.make import make
-from parcade.env.slot import SlotEnv, as_slot_env, leaves
+from parcade.env.slot import SlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
-from parcade.errors import EnvError
 from parcade.pool.actor import Array
 from parcade.pool.block import Block
 from parcade.pool.calling import answer, apply_call
@@ -103,9 +103,9 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Reach one slot's env (see ``calling``) and answer with the result; arguments are cloudpickled."""
+    """Reach the envs of some slots (see ``calling``) and answer with the results; arguments are cloudpickled."""
 
-    slot: int
+    slots: tuple[int, ...]
     what: str
     name: str
     arguments: bytes
@@ -176,7 +176,6 @@ class _Worker:
         at = slot - orders.slots.start
         if at == len(envs):
             envs.append(_make_env(orders.spec, slot))
-        _check_spaces(envs[at], block)
         self._status["beats"][orders.worker] += 1
         return SlotRunner(envs[at], slot, orders.worker, orders.episodes, self._status, block)
 
@@ -210,8 +209,8 @@ class _Worker:
         elif isinstance(command, Flush):
             _say(self._control, "flushed", serial=serial)
         elif isinstance(command, Call):
-            env = self._fragments.runners[command.slot].env
-            _say(self._control, "answer", _answer_packed(env, command), serial)
+            runners = [self._fragments.runners[slot] for slot in command.slots]
+            _say(self._control, "answer", _answers_packed(runners, command), serial)
 
     def _restore(self, slot: int, plan: SlotPlan, command: Restore) -> bool:
         """Bring a slot back; return whether it shows what it showed there before."""
@@ -226,26 +225,24 @@ class _Worker:
 
 
 def _make_env(spec: EnvSpec, slot: int) -> SlotEnv:
-    return as_slot_env(make(spec.with_(slot=slot)))
+    return as_slot_env(make(spec.with_(slot=slot)), spec.info_keys)
 
 
-def _check_spaces(env: SlotEnv, block: Block) -> None:
-    for word, space, arrays in (
-        ("observation", env.observation_space, block.obs),
-        ("action", env.action_space, block.action),
-    ):
-        if leaves(space) != {leaf: (array.shape[2:], array.dtype) for leaf, array in arrays.items()}:
-            raise EnvError(f"its {word} space {space} is not that of slot 0; all envs of a pool must have the same")
-
-
-def _answer_packed(env: SlotEnv, command: Call) -> bytes:
+def _answers_packed(runners: list[SlotRunner], command: Call) -> bytes:
     args, kwargs = cloudpickle.loads(command.arguments)
-    answered = answer(env, command.what, command.name, args, kwargs)
+    answers = [answer(runner, command.what, command.name, args, kwargs) for runner in runners]
     try:
-        return bytes(cloudpickle.dumps(answered))
+        return bytes(pickle.dumps(answers, pickle.HIGHEST_PROTOCOL))  # many times quicker, for what it can carry
+    except Exception:
+        return bytes(cloudpickle.dumps([_sendable(answered) for answered in answers]))
+
+
+def _sendable(answered: tuple[str, Any]) -> tuple[str, Any]:
+    try:
+        cloudpickle.dumps(answered)
+        return answered
     except Exception as error:
-        words = f"its result, a {type(answered[1]).__name__}, cannot be sent back ({error})"
-        return bytes(cloudpickle.dumps(("failed", words)))
+        return "failed", f"its result, a {type(answered[1]).__name__}, cannot be sent back ({error})"
 
 
 def _hear(control: Connection) -> Any:

@@ -23,7 +23,7 @@ class Recorder:
     def __init__(self, metrics: Path, monitor: Path, logs: Path, n_slots: int, metric_names: tuple[str, ...]) -> None:
         self.metric_names = metric_names
         self.episodes = 0
-        self._window: deque[list[float]] = deque(maxlen=WINDOW)
+        self._window: deque[list[float | None]] = deque(maxlen=WINDOW)
         self._slots: list[deque[float]] = [deque(maxlen=SLOT_WINDOW) for _ in range(n_slots)]
         self._metrics = RowFile(metrics)
         self._monitor_folder = monitor
@@ -35,11 +35,12 @@ class Recorder:
     def episode(self, slot: int, total: float, length: int, metrics: Mapping[str, float], env_steps: int) -> None:
         """Note one finished episode."""
         self.episodes += 1
-        self._window.append([total, float(length), *(metrics[name] for name in self.metric_names)])
+        told = [metrics.get(name) for name in self.metric_names]  # None: the env did not say
+        self._window.append([total, float(length), *told])
         self._slots[slot].append(total)
-        values = ",".join(f"{metrics[name]:g}" for name in self.metric_names)
+        values = ",".join("" if value is None else f"{value:g}" for value in told)
         file = self._monitors.get(slot) or self._open_monitor(slot)
-        file.add(f"{total:.6g},{length},{env_steps}{',' if values else ''}{values}")
+        file.add(f"{total:.6g},{length},{env_steps}{',' if told else ''}{values}")
 
     def _open_monitor(self, slot: int) -> RowFile:
         path = self._monitor_folder / f"env_{slot}.csv"
@@ -50,16 +51,12 @@ class Recorder:
         return file
 
     def means(self) -> dict[str, Any]:
-        """Return the means over the last episodes; None where none has ended."""
-        columns = list(zip(*self._window, strict=True))
-        means = [sum(column) / len(column) for column in columns] or [None] * (2 + len(self.metric_names))
-        game = dict(zip(self.metric_names, means[2:], strict=True))
-        return {
-            "return_mean": means[0],
-            "length_mean": means[1],
-            "success_rate": game.pop("success", None),
-            "game": game,
-        }
+        """Return the means over the last episodes that told a number; None where none did."""
+        columns = list(zip(*self._window, strict=True)) or [()] * (2 + len(self.metric_names))
+        total, length, *told = (_mean([value for value in column if value is not None]) for column in columns)
+        game = dict(zip(self.metric_names, told, strict=True))
+        success = game.pop("success", None)
+        return {"return_mean": total, "length_mean": length, "success_rate": success, "game": game}
 
     def update(self, row: dict[str, Any]) -> None:
         """Write one update's row to metrics.jsonl and TensorBoard."""
@@ -85,7 +82,7 @@ class Recorder:
         fits = (
             all(type(count) is int and count >= 0 for count in (state["episodes"], *ends))
             and all(slot.isdecimal() and int(slot) < self._n_slots for slot in state["monitor_ends"])
-            and all(len(row) == width and _are_numbers(row) for row in state["window"])
+            and all(2 <= len(row) <= width and _are_numbers(row, or_none=True) for row in state["window"])
             and len(state["slots"]) == self._n_slots
             and all(_are_numbers(slot) for slot in state["slots"])
         )
@@ -95,7 +92,8 @@ class Recorder:
     def load(self, state: Mapping[str, Any]) -> None:
         """Go back to ``state``: what was written after it is cut off."""
         self.episodes = state["episodes"]
-        self._window = deque(state["window"], maxlen=WINDOW)
+        width = 2 + len(self.metric_names)  # a run begun before an env had metrics knew fewer
+        self._window = deque(([*row, *[None] * (width - len(row))] for row in state["window"]), maxlen=WINDOW)
         self._slots = [deque(slot, maxlen=SLOT_WINDOW) for slot in state["slots"]]
         self._metrics.cut(state["metrics_end"])
         for path in self._monitor_folder.glob("env_*.csv"):
@@ -113,8 +111,13 @@ class Recorder:
         self._board.close()
 
 
-def _are_numbers(values: Any) -> bool:
-    return isinstance(values, list) and all(type(value) in (int, float) for value in values)
+def _are_numbers(values: Any, or_none: bool = False) -> bool:
+    kinds = (int, float, type(None)) if or_none else (int, float)
+    return isinstance(values, list) and all(type(value) in kinds for value in values)
+
+
+def _mean(values: list[float]) -> float | None:
+    return sum(values) / len(values) if values else None
 
 
 def read_rows(metrics: Path) -> Iterator[dict[str, Any]]:
