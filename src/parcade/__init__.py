@@ -1,6 +1,6 @@
 """Parcade trains agents on emulated console games and any Gymnasium env, many games at once.
 
-from parcade import train, evaluate, make_env, make_pool
+from parcade import train, evaluate, load_policy, make_env, make_pool
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ _PUBLIC = {
     "evaluate": "parcade.train.evaluation:evaluate",
     "make_env": "parcade.api:make_env",
     "make_pool": "parcade.api:make_pool",
+    "load_policy": "parcade.api:load_policy",
     "EnvSpec": "parcade.env.spec:EnvSpec",
     "check_env": "parcade.env.check:check_env",
     "GymnasiumVectorEnv": "parcade.pool.adapters:GymnasiumVectorEnv",
@@ -24,6 +25,7 @@ _PUBLIC = {
 __all__ = [*_PUBLIC, "__version__"]
 
 if TYPE_CHECKING:
+    from parcade.api import load_policy as load_policy
     from parcade.api import make_env as make_env
     from parcade.api import make_pool as make_pool
     from parcade.env.check import check_env as check_env

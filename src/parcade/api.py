@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-import pickle
 from collections.abc import Callable
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 
+from parcade.env.factory import pickle_factory
 from parcade.env.make import make
 from parcade.env.spec import EnvSpec
-from parcade.errors import EnvError
 from parcade.game.titles import title_names
 from parcade.pool.opening import POOL_OPTIONS, open_pool
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
+
+if TYPE_CHECKING:
+    from parcade.train.loaded_policy import LoadedPolicy
 
 EnvLike = str | EnvSpec | Callable[[], gym.Env[Any, Any]]
 
@@ -30,46 +33,22 @@ def as_spec(env: EnvLike, **options: Any) -> EnvSpec:
     return EnvSpec(factory=pickle_factory(env), **options)
 
 
-def pickle_factory(factory: Callable[[], Any]) -> bytes:
-    """Return the factory as bytes that worker processes can load."""
-    import cloudpickle
-
-    try:
-        data: bytes = cloudpickle.dumps(factory)
-    except (pickle.PicklingError, TypeError, AttributeError) as error:
-        name = getattr(factory, "__qualname__", repr(factory))
-        held = ", ".join(_unpicklable(factory)) or "something it refers to"
-        raise EnvError(
-            f"the env factory {name} cannot be sent to workers because of {held} ({error}); "
-            "create such objects inside the factory instead of outside it"
-        ) from None
-    return data
-
-
-def _unpicklable(factory: Callable[[], Any]) -> list[str]:
-    """Return the names the factory closes over that cannot be pickled."""
-    import cloudpickle
-
-    names = getattr(getattr(factory, "__code__", None), "co_freevars", ())
-    cells = getattr(factory, "__closure__", None) or ()
-    held = {name: cell.cell_contents for name, cell in zip(names, cells, strict=False)}
-    used = getattr(getattr(factory, "__code__", None), "co_names", ())
-    held |= {name: factory.__globals__[name] for name in used if name in getattr(factory, "__globals__", {})}
-    found = []
-    for name, value in held.items():
-        try:
-            cloudpickle.dumps(value)
-        except Exception:
-            found.append(f"{name!r} ({type(value).__name__})")
-    return found
-
-
 def make_env(env: EnvLike, **options: Any) -> gym.Env[Any, Any]:
     """Return one env: a title's name, a Gymnasium id, a spec or a factory; ``options`` are fields of EnvSpec.
 
     ``make_env("lantern", observation="pixels", frames_stack=4)``
     """
     return make(as_spec(env, **options))
+
+
+def load_policy(path: str | Path, *, seed: int = 0) -> LoadedPolicy:
+    """Return the policy of a model file, to play with in a program of your own; ``seed`` decides what is drawn.
+
+    ``policy.act(observation, deterministic=False)`` returns an action; call ``policy.reset()`` where an episode begins.
+    """
+    from parcade.train.loaded_policy import LoadedPolicy
+
+    return LoadedPolicy(path, seed)
 
 
 def make_pool(env: EnvLike, n_envs: int, **options: Any) -> ProcessPool | SerialPool:

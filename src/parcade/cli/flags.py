@@ -24,6 +24,7 @@ GROUPS = {
     "run": "what is kept",
 }
 _EXTRA_NAMES = {"imports": ("--import",), "total_timesteps": ("--timesteps",)}
+_ONLY_IN_PYTHON = ("env_factory",)
 LARGEST_SPEED = 64
 _SHORT_FORMS = {"racing": {"--fast": "fast", "--official": "official"}}
 
@@ -61,7 +62,7 @@ def add_setting_flags(parser: argparse.ArgumentParser, only: set[str] | None = N
     """Add a flag for every setting (or only some); flags not given leave no trace in the result."""
     groups = {key: parser.add_argument_group(title) for key, title in GROUPS.items()}
     for name, field in TrainSettings.model_fields.items():
-        if only is not None and name not in only:
+        if name in _ONLY_IN_PYTHON or (only is not None and name not in only):
             continue
         extra = field.json_schema_extra
         assert isinstance(extra, dict)

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import pickle
+import sys
+from collections.abc import Callable
 from typing import Any
 
+import cloudpickle
 import gymnasium as gym
 from gymnasium.envs.registration import EnvSpec as RegisteredEnv
 from gymnasium.envs.registration import find_highest_version, get_env_id, load_env_creator, parse_env_id
@@ -25,7 +29,7 @@ def make_by_id(spec: EnvSpec) -> gym.Env[Any, Any]:
     kwargs = {**shown, **spec.env_kwargs, **own_arguments(spec)}
     registered = registered_env(spec)
     try:
-        return gym.make(registered.id, **kwargs)
+        return gym.make(registered.id if registered.id in gym.registry else registered, **kwargs)
     except gym.error.DependencyNotInstalled as error:
         raise _missing_package(registered.id, str(error).splitlines()[0]) from None
     except ModuleNotFoundError as error:
@@ -41,13 +45,17 @@ def make_by_id(spec: EnvSpec) -> gym.Env[Any, Any]:
 def registered_env(spec: EnvSpec) -> RegisteredEnv:
     """Return what Gymnasium knows of ``spec.env_id``, after the modules of ``imports`` have registered theirs.
 
-    An id ``module:Id`` imports its module, as everywhere in Gymnasium; one without a version means the newest.
+    An id ``module:Id`` imports its module, as everywhere in Gymnasium; one without a version means the newest. Where
+    the module registers no such id, ``module:Class`` is a class of its own.
     """
     env_id = spec.env_id or ""
     module, _, name = env_id.rpartition(":")
     for needed in (*spec.imports, *([module] if module else [])):
         _import(needed)
     register_envs()
+    if spec.registered is not None:
+        sent = cloudpickle.loads(spec.registered)
+        gym.registry.setdefault(sent.id, sent)
     if name.startswith("ALE/"):
         _register_atari(name)
     try:
@@ -55,12 +63,41 @@ def registered_env(spec: EnvSpec) -> RegisteredEnv:
         newest = find_highest_version(namespace, title) if version is None else None
         return gym.spec(name if newest is None else get_env_id(namespace, title, newest))
     except gym.error.Error as error:
+        if (own := _class_of(module, name)) is not None:
+            return RegisteredEnv(id=name, entry_point=own)
         if not isinstance(error, gym.error.UnregisteredEnv):
             raise EnvError(f"env id {env_id!r} cannot be used: {error}") from None
         hint = did_you_mean(name, gym.registry)
         raise EnvError(
             f"env id {env_id!r} is not registered{hint}; name its package with --import if it is your own"
         ) from None
+
+
+def with_registration(spec: EnvSpec) -> EnvSpec:
+    """Return the spec with what this process knows of its id: workers never run the script that registered it."""
+    if spec.env_id is None or ":" in spec.env_id or spec.registered is not None:
+        return spec
+    try:
+        namespace, title, version = parse_env_id(spec.env_id)
+    except gym.error.Error:  # told in words when the env is made
+        return spec
+    newest = find_highest_version(namespace, title) if version is None else version
+    found = gym.registry.get(get_env_id(namespace, title, newest))
+    entry = found.entry_point if found is not None else None
+    if found is None or (isinstance(entry, str) and entry.partition(".")[0] in ("gymnasium", "parcade")):
+        return spec
+    try:
+        return spec.with_(registered=bytes(cloudpickle.dumps(found)))
+    except (pickle.PicklingError, TypeError, AttributeError) as error:
+        raise EnvError(
+            f"the registration of {found.id!r} cannot be sent to workers ({error}); "
+            "name the module that registers it with --import"
+        ) from None
+
+
+def _class_of(module: str, name: str) -> Callable[..., gym.Env[Any, Any]] | None:
+    found = getattr(sys.modules.get(module), name, None)
+    return found if isinstance(found, type) and issubclass(found, gym.Env) else None
 
 
 def declared_arguments(registered: RegisteredEnv) -> set[str]:

@@ -17,7 +17,8 @@ from typing import Any
 
 from parcade.env.by_id import declared_arguments, registered_env
 from parcade.env.fingerprint import fingerprint
-from parcade.env.spec import EnvSpec
+from parcade.env.preprocessing_record import defaults, is_for_games
+from parcade.env.spec import FACTORY_MISSING, EnvSpec
 from parcade.errors import EnvError, SettingsError
 from parcade.game.titles import find_modules_here, find_title
 from parcade.host.input_file import short
@@ -45,7 +46,17 @@ class ForeignSpec:
         ``noted`` are SHA-1s of ``rom`` and ``state``: a path of the file whose content fits needs not be named again.
         """
         said = {name: value for name, value in named.items() if value is not None}
+        if "factory" in said:  # the user's function takes the place of whatever the file names
+            named_by_file = {
+                name: default for name, default in defaults(EnvSpec).items() if is_for_games(EnvSpec, name)
+            }
+            said = {"game": None, "env_id": None, "imports": (), **named_by_file} | said
         spec = self.spec.with_(**said)
+        if spec.factory == FACTORY_MISSING:
+            raise SettingsError(
+                f"the env of {self.where} was made by a function in Python, which no file can hold; "
+                "give the function with env= to parcade.evaluate or parcade.resume"
+            )
         for field, text, module in _modules(spec):
             if field not in said:
                 raise SettingsError(
@@ -57,7 +68,7 @@ class ForeignSpec:
                 self._check_path(field, getattr(spec, field), (noted or {}).get(field))
         if spec.game is not None:
             find_title(spec.game, spec.game_options)
-        elif "env_kwargs" not in said:
+        elif spec.env_id is not None and "env_kwargs" not in said:
             self._check_arguments(spec)
         return spec
 

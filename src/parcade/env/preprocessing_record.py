@@ -80,6 +80,16 @@ def rules(record: Any) -> dict[str, FieldRule]:
     return {part.name: part.metadata.get(_RULE, FieldRule()) for part in fields(record)}
 
 
+def defaults(record: Any) -> dict[str, Any]:
+    """Return the default of each field of a dataclass."""
+    return {part.name: default_of(part) for part in fields(record)}
+
+
+def is_for_games(record: Any, name: str) -> bool:
+    """Whether a field is for games only."""
+    return rules(record)[name].only_for_games
+
+
 def changed(record: Any) -> list[str]:
     """Return the fields of a dataclass's instance that differ from their defaults."""
     return [part.name for part in fields(record) if getattr(record, part.name) != default_of(part)]

@@ -10,7 +10,7 @@ from parcade.env.racing.variants import FAST_ID
 
 _IDS = {"parcade/Lantern-v0": "lantern", "parcade/Meadow-v0": "meadow"}
 
-_NOT_OPTIONS = {"env_id", "factory", "imports", "slot", "watch"}
+_NOT_OPTIONS = {"env_id", "factory", "imports", "registered", "slot", "watch"}
 
 
 def register_envs() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from parcade.learn.policy import Policy
 from parcade.learn.sampling import Array, sampler_for
 from parcade.learn.torch_actor import acting
-from parcade.pool.actor import ActorRows
+from parcade.pool.actor import ActorRows, Choose
 
 
 class SingleActor:
@@ -20,7 +20,8 @@ class SingleActor:
     """
 
     def __init__(self, policy: Policy, *, deterministic: bool = False, seed: int = 0) -> None:
-        self._choose = acting(policy, seed, range(1), deterministic)
+        self._policy, self._draw, self._deterministic = policy, seed, deterministic
+        self._choosers: dict[bool, Choose] = {}
         self._params = np.zeros((1, policy.n_params), np.float32)
         sampler = sampler_for(policy.action_space, policy.net.box)
         self._drawn = np.zeros((1, *sampler.drawn_shape), sampler.drawn_dtype)
@@ -31,12 +32,15 @@ class SingleActor:
         """Forget the episode before."""
         self._memory, self._seed, self._step = np.zeros((1, self._size), np.float32), np.array([episode_seed]), 0
 
-    def __call__(self, rows: Mapping[str, Array]) -> Any:
+    def __call__(self, rows: Mapping[str, Array], deterministic: bool | None = None) -> Any:
         """Return the action for one observation, given by leaf name, as the env takes it."""
+        likeliest = self._deterministic if deterministic is None else deterministic
+        if likeliest not in self._choosers:
+            self._choosers[likeliest] = acting(self._policy, self._draw, range(1), likeliest)
         after, value = np.zeros_like(self._memory), np.zeros(1, np.float32)
         seen = {name: np.asarray(row)[None] for name, row in rows.items()}
         step = np.array([self._step])
-        action = self._choose(
+        action = self._choosers[likeliest](
             ActorRows(0, seen, self._seed, step, self._memory, after, self._params, value, self._drawn)
         )
         self._memory, self._step = after, self._step + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from parcade.env.by_id import with_registration
 from parcade.env.sharing import workers_for
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError, did_you_mean
@@ -25,6 +26,7 @@ def open_pool(spec: EnvSpec, n_envs: int, *, n_workers: int | None = None, **opt
         hint = did_you_mean(unknown[0], sorted(POOL_OPTIONS))
         raise SettingsError(f"a pool has no option {unknown[0]!r}{hint}")
     n_workers = workers_for(spec, n_envs, n_workers)
+    spec = with_registration(spec)
     if n_workers == 0:
         return SerialPool(spec, n_envs, **{name: options[name] for name in _FOR_BOTH if name in options})
     return ProcessPool(spec, n_envs, n_workers=n_workers, **options)

@@ -47,6 +47,8 @@ def settings_for(given: dict[str, Any]) -> TrainSettings:
     """Return settings with the title's own recommendations under what the user gave."""
     given = completed(with_title(given))
     settings = make_settings(given)
+    if settings.env_factory is not None:
+        return settings
     spec = env_spec(settings)
     return settings if settings.game is None else make_settings(given, make_game(spec).training)
 
@@ -58,10 +60,19 @@ def settings_of_file(path: str, flags: dict[str, Any]) -> TrainSettings:
     return settings_for(given)
 
 
-def env_spec(settings: TrainSettings) -> EnvSpec:
-    """Return the env a training runs in; settings that are not for this env raise SettingsError."""
+def env_spec(settings: TrainSettings, factory: bytes | None = None) -> EnvSpec:
+    """Return the env a training runs in; ``factory`` is the pickled function that ``env_factory`` names.
+
+    Settings that are not for this env raise SettingsError.
+    """
+    if settings.env_factory is not None and factory is None:
+        raise SettingsError(
+            f"env_factory {settings.env_factory!r} is a function in Python, which no file can hold; "
+            "give it with env= to parcade.train, parcade.resume or parcade.evaluate"
+        )
     names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
-    return trained_as(EnvSpec(**{name: getattr(settings, name) for name in names}), settings.racing)
+    spec = EnvSpec(**{name: getattr(settings, name) for name in names}, factory=factory)
+    return trained_as(spec, settings.racing)
 
 
 def pool_of(spec: EnvSpec, settings: TrainSettings) -> Pool:

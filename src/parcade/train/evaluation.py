@@ -33,6 +33,7 @@ from parcade.pool.seeding import NumberedEpisodes
 from parcade.run.model_file import load_model, load_weights
 from parcade.train.film import FILMED_EPISODES, Film, Picture, film_episodes
 from parcade.train.network_size import check_network
+from parcade.train.python_env import PythonEnv, named_env
 
 log = logging.getLogger("parcade.train")
 SLOTS_A_WORKER = 4  # enough for the network to be quick, few enough that the last episodes do not leave slots idle
@@ -93,10 +94,9 @@ class Evaluation:
 
     @property
     def success_rate(self) -> float | None:
-        """Share of episodes that succeeded; None where the env knows no success."""
-        if "success" not in self.episodes[0].metrics:
-            return None
-        return statistics.fmean(e.metrics["success"] for e in self.episodes)
+        """Share of episodes that succeeded, of those that say so; None where the env knows no success."""
+        told = [e.metrics["success"] for e in self.episodes if "success" in e.metrics]
+        return statistics.fmean(told) if told else None
 
     def summary(self) -> dict[str, float]:
         """Return what stands in a row of metrics."""
@@ -141,6 +141,7 @@ def evaluate(
     deterministic: bool = False,
     random: bool = False,
     spec: EnvSpec | None = None,
+    env: PythonEnv | None = None,
     racing: str = "official",
     video: str | Path | None = None,
     n_workers: int | None = None,
@@ -154,15 +155,21 @@ def evaluate(
     A model of CarRacing is played on Gymnasium's own env, or with ``racing="fast"`` on ours; rewards are never clipped.
     ``stopped`` is asked now and then. ``changes`` replace fields of the model's env, such as ``rom``. A class or a
     module that the model names (``game="my_game:MyGame"``, ``imports``) is imported only if ``changes`` name it too.
+    ``env`` is a title, a Gymnasium id or a function that makes the env; a model of ``train(env=function)`` needs it.
     The numbers are the same for any ``n_workers`` (None: one for each core, 0: all in this process).
     """
     if episodes < 1:
         raise SettingsError(f"episodes is {episodes}, wanted 1 or more")
+    named, factory = named_env(env)
+    named.pop("env_factory", None)
+    changes |= {**named, "factory": factory}
+    if model is None and spec is None and env is not None:
+        spec = EnvSpec(**named, factory=factory)
     if model is not None:
         policy, foreign = load_policy(model)
         spec = foreign.accepted(changes)
     elif not random or spec is None:
-        raise SettingsError("evaluate needs a model file, or random=True with a spec")
+        raise SettingsError("evaluate needs a model file, or random=True with a spec or an env")
     else:
         policy = None
         spec = spec.with_(**{key: value for key, value in changes.items() if value is not None})

@@ -109,7 +109,11 @@ class Results:
     def write(self, result: TrainResult, final: Evaluation | None) -> None:
         """Write the report and, last, the summary: it says that nothing is left to do."""
         settings = self._settings
-        summary = {**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}
+        summary = {
+            **asdict(result),
+            "run_name": settings.name,
+            "game": settings.game or settings.env_id or settings.env_factory,
+        }
         self._report(summary, final)
         write_json(self._folder.summary, summary)
 

@@ -17,6 +17,7 @@ from parcade.run.checkpoint import Checkpoint, list_checkpoints, load_newest
 from parcade.run.directory import RunFolder
 from parcade.train.assembly import env_spec
 from parcade.train.events import Listener
+from parcade.train.python_env import PythonEnv, named_env
 from parcade.train.results import TrainResult
 from parcade.train.training import Training
 
@@ -36,14 +37,22 @@ _ENV_FIELDS = set(EnvSpec.__dataclass_fields__)
 
 
 def resume(
-    run_dir: str | Path, *, on_event: Listener | None = None, watch: Watch | None = None, **changes: Any
+    run_dir: str | Path,
+    *,
+    env: PythonEnv | None = None,
+    on_event: Listener | None = None,
+    watch: Watch | None = None,
+    **changes: Any,
 ) -> TrainResult:
     """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
 
     ``changes`` may set what has no influence on the numbers (``n_workers``, ``parallel_start_method``), or a larger
     ``total_timesteps``. A run with nothing left to do is not touched; its result is returned again. A module that the
-    run's folder names (``game="my_game:MyGame"``, ``imports``) is imported only if ``changes`` name it too.
+    run's folder names (``game="my_game:MyGame"``, ``imports``) is imported only if ``changes`` name it too. A run that
+    ``train(env=function)`` began needs the function again as ``env``.
     """
+    named, factory = named_env(env)
+    changes |= {name: value for name, value in named.items() if name != "env_factory"}
     done = finished(run_dir, **changes)
     if done is not None:
         return done
@@ -55,8 +64,8 @@ def resume(
             f"`parcade train --model {folder.models / 'final_model.zip'}` starts a new run from its weights"
         )
     settings = make_settings({**_written_settings(folder), **changes})
-    _check_origin(folder, changes)
-    with Training(settings, folder, on_event, watch) as training:
+    _check_origin(folder, changes, factory)
+    with Training(settings, folder, on_event, watch, factory) as training:
         if kept:
             _take_up(training, load_newest(folder.checkpoints), changes)
         else:
@@ -64,9 +73,13 @@ def resume(
         return training.run()
 
 
-def _check_origin(folder: RunFolder, changes: dict[str, Any]) -> None:
+def _check_origin(folder: RunFolder, changes: dict[str, Any], factory: bytes | None) -> None:
     """Refuse to import or open what only the run's folder names, and to go on in another env than the run's."""
-    foreign = ForeignSpec(env_spec(make_settings(_written_settings(folder))), str(folder.config))
+    written = make_settings(_written_settings(folder))
+    if factory is not None and written.env_factory is None:
+        trained = written.game or written.env_id
+        raise SettingsError(f"the run in {folder.path} trains in {trained}; it cannot go on in the env of a function")
+    foreign = ForeignSpec(env_spec(written, factory), str(folder.config))
     for field in ("game", "env_id"):
         other, own = changes.get(field), getattr(foreign.spec, field)
         if other is not None and other not in names_of(own):

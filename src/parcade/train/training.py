@@ -55,8 +55,9 @@ class Training:
         folder: RunFolder,
         on_event: events.Listener | None = None,
         watch: Watch | None = None,
+        factory: bytes | None = None,
     ) -> None:
-        self.settings, self.folder, self._watch = settings, folder, watch
+        self.settings, self.folder, self._watch, self._factory = settings, folder, watch, factory
         self._tell: events.Listener = on_event or (lambda event: None)
         self._stack = ExitStack()
         self.updates, self.env_steps, self.seconds = 0, 0, 0.0
@@ -87,7 +88,7 @@ class Training:
         settings, folder = self.settings, self.folder
         self._stack.enter_context(threads_restored())
         torch.set_num_threads(1)  # the last bits of the first weights depend on it, and must not on who ran before
-        self.spec = env_spec(settings).with_(watch=self._watch)
+        self.spec = env_spec(settings, self._factory).with_(watch=self._watch)
         self.eval_spec = evaluated_as(self.spec)
         if self._watch is not None:
             self.eval_spec = self.eval_spec.with_(watch=replace(self._watch, label="evaluation"))
