@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import toy_envs as toys
 from gymnasium.vector import AutoresetMode, SyncVectorEnv
+from gymnasium.wrappers import vector as wrappers
 from gymnasium.wrappers.vector import DictInfoToList, NormalizeObservation, RecordEpisodeStatistics
 from pool_support import no_leaks, until  # noqa: F401
 from toy_envs import one
@@ -316,3 +317,47 @@ def test_sb3s_actions_are_one_for_each_env():
     env.step(((0, 1), (2, 3)))
     assert env.get_attr("last_action") == [(0, 1), (2, 3)]
     env.close()
+
+
+FITTING = {
+    "RecordEpisodeStatistics": {},
+    "NormalizeReward": {},
+    "ClipReward": {"min_reward": -1, "max_reward": 1},
+    "ClipAction": {},
+    "RescaleAction": {"min_action": -0.5, "max_action": 0.5},
+    "DictInfoToList": {},
+}
+FITTING_NEXT_STEP = {
+    "NormalizeObservation": {},
+    "FlattenObservation": {},
+    "RescaleObservation": {"min_obs": np.float32(0), "max_obs": np.float32(1)},
+}
+
+
+class Bounded(toys.BoxActions):
+    observation_space = gym.spaces.Box(-100, 100, (4,), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("name", "mode"), [*((n, m) for n in FITTING for m in (SAME, NEXT)), *((n, NEXT) for n in FITTING_NEXT_STEP)]
+)
+def test_gymnasiums_vector_wrappers_fit(name, mode):
+    options = {**FITTING, **FITTING_NEXT_STEP}[name]
+    envs = getattr(wrappers, name)(vector(Bounded, n=2, mode=mode, n_workers=0), **options)
+    envs.reset(seed=1)
+    for _ in range(20):
+        envs.step(envs.action_space.sample())
+    envs.close()
+
+
+@pytest.mark.parametrize("mode", [SAME, NEXT])
+def test_record_video_writes_a_film(mode, tmp_path):
+    pytest.importorskip("moviepy")
+    from gymnasium.wrappers.vector import RecordVideo
+
+    envs = RecordVideo(vector("lantern", n=2, mode=mode, n_workers=0, render=True), str(tmp_path), video_length=5)
+    envs.reset(seed=1)
+    for _ in range(8):
+        envs.step(np.zeros(2, int))
+    envs.close()
+    assert list(tmp_path.glob("*.mp4"))

@@ -22,7 +22,7 @@ def commands(page):
     return [line for line in lines if line.startswith("parcade ")]
 
 
-@pytest.mark.parametrize("name", ["first-run.md", "algorithms.md", "evaluation.md"])
+@pytest.mark.parametrize("name", ["first-run.md", "algorithms.md", "evaluation.md", "gymnasium.md"])
 def test_python_examples_run(name, tmp_path):
     blocks = python_blocks(ROOT / "docs" / name)
     assert blocks

@@ -50,7 +50,7 @@ class ForeignSpec:
             named_by_file = {
                 name: default for name, default in defaults(EnvSpec).items() if is_for_games(EnvSpec, name)
             }
-            said = {"game": None, "env_id": None, "imports": (), **named_by_file} | said
+            said = {"game": None, "env_id": None, "imports": (), **of_games} | said
         spec = self.spec.with_(**said)
         if spec.factory == FACTORY_MISSING:
             raise SettingsError(
