@@ -110,7 +110,7 @@ KINDS = {
     "deep arguments": ({"env_id": "CartPole-v1", "env_kwargs": {"a": [[[[[[[[[[[]]]]]]]]]]]}}, "env_kwargs is"),
     "a factory": ({"factory": "gASVJw=="}, "unknown keys: factory"),
     "a file to watch": ({"game": "lantern", "watch": {"folder": "/tmp"}}, "unknown keys: watch"),
-    "nothing": ({}, "needs one of game, env_id and factory"),
+    "nothing": ({}, "made by a function in Python"),
     "two envs": ({"game": "lantern", "env_id": "CartPole-v1"}, "needs one of"),
 }
 
