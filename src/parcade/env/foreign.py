@@ -47,9 +47,7 @@ class ForeignSpec:
         """
         said = {name: value for name, value in named.items() if value is not None}
         if "factory" in said:  # the user's function takes the place of whatever the file names
-            named_by_file = {
-                name: default for name, default in defaults(EnvSpec).items() if is_for_games(EnvSpec, name)
-            }
+            of_games = {name: value for name, value in defaults(EnvSpec).items() if is_for_games(EnvSpec, name)}
             said = {"game": None, "env_id": None, "imports": (), **of_games} | said
         spec = self.spec.with_(**said)
         if spec.factory == FACTORY_MISSING:
