@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
 from parcade.config import settings
+from parcade.config.fitting import whole_number as whole_number_of
+from parcade.config.other_names import our_name
 from parcade.config.settings import TrainSettings
-from parcade.errors import UserError, did_you_mean
+from parcade.errors import UserError
 
 if TYPE_CHECKING:
     from parcade.env.spec import Watch
@@ -52,7 +54,7 @@ class Parser(argparse.ArgumentParser):
             verb = getattr(found, "parser", self)
             flag = unknown[0].partition("=")[0]
             raise UsageError(
-                f"{verb.prog} does not know {flag}{did_you_mean(flag, verb._option_string_actions)}; "
+                f"{verb.prog} does not know {flag}{our_name(flag, verb._option_string_actions)}; "
                 f"`{verb.prog} --help` lists its flags"
             )
         return found
@@ -187,7 +189,7 @@ def _without_none(annotation: Any) -> Any:
 def whole_number(text: str) -> int:
     """Read 1000000, 1_000_000, 1e6, 250k or 2M."""
     try:
-        return int(settings.whole_number(text))
+        return whole_number_of(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(str(error)) from None
 

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator, model_validator
 
-from parcade.errors import SettingsError, did_you_mean
-from parcade.host.cores import usable_cores
+from parcade.config.fitting import N_STEPS, fitted, usual_envs, whole_number
+from parcade.config.other_names import our_name
+from parcade.errors import SettingsError
 from parcade.host.input_file import short
 
 ALIASES = {"timesteps": "total_timesteps", "start_method": "parallel_start_method"}
@@ -93,7 +94,7 @@ class TrainSettings(BaseModel):
     )
 
     n_envs: int | None = _setting(
-        None, "parallel", "number of games that run at once [16 for each core]", ge=1, le=65536
+        None, "parallel", "number of games that run at once [16 for each core; fewer if n_steps is large]", ge=1, le=65536
     )
     n_workers: int | None = _setting(
         None, "parallel", "worker processes [one for each core]; 0 runs all games in this process", ge=0, le=65536
@@ -126,7 +127,9 @@ class TrainSettings(BaseModel):
     lr_schedule: Literal["constant", "linear"] = _setting(
         "linear", "ppo", "schedule of the learning rate; linear falls to zero at the end"
     )
-    n_steps: int = _setting(128, "ppo", "steps of each game in one rollout; titles use more when fewer games run", ge=1)
+    n_steps: int = _setting(
+        N_STEPS, "ppo", "steps of each game in one rollout; titles use more when fewer games run", ge=1
+    )
     batch_size: int = _setting(
         1024, "ppo", "rows of a minibatch [1,024 or the title's; at most a quarter of a rollout]", ge=2
     )
@@ -160,10 +163,14 @@ class TrainSettings(BaseModel):
     log_root: str = _setting("results", "run", "folder for all runs")
     save_freq: int = _setting(10_000, "run", "env steps between checkpoints; 0: only at the end", ge=0)
     keep_checkpoints: int = _setting(3, "run", "number of checkpoints to keep", ge=1)
+    keep_models: bool = _setting(False, "run", "keep a model of every checkpoint: models/model_<env steps>.zip")
     eval_freq: int = _setting(200_000, "run", "env steps between evaluations; 0: none", ge=0)
     n_eval_episodes: int = _setting(10, "run", "episodes of each evaluation during training", ge=1)
     final_eval_episodes: int = _setting(
         100, "run", "episodes of the evaluation at the end, on unseen seeds; 0: none", ge=0
+    )
+    eval_minutes: float = _setting(
+        5.0, "run", "minutes after which an evaluation ends; the episodes that ended until then count", gt=0, le=1e6
     )
     eval_deterministic: bool = _setting(False, "run", "evaluate with the likeliest action instead of a sampled one")
     video: bool = _setting(True, "run", "write an mp4 of the trained agent at the end")
@@ -267,7 +274,7 @@ class TrainSettings(BaseModel):
     @property
     def envs(self) -> int:
         """How many games run at once."""
-        return self.n_envs or _usual_envs()
+        return self.n_envs or usual_envs()
 
     @property
     def groups(self) -> int:
@@ -306,12 +313,7 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     if all(values.get(name) is None for name in ("game", "env_id", "env_factory")):
         values["game"] = _DEFAULT_GAME
     merged = {**(title_defaults or {}), **values}
-    if merged.get("n_envs") is None:
-        merged["n_envs"] = _usual_envs()  # written down, so that another machine repeats the run
-    if "n_steps" not in values and title_defaults:
-        merged["n_steps"] = _fitting_steps(merged["n_envs"], title_defaults)
-    if "batch_size" not in values:
-        merged["batch_size"] = _fitting_batch(merged)
+    merged |= fitted(values, title_defaults or {}, merged)  # written down, so that another machine repeats the run
     try:
         settings = TrainSettings(**merged)
     except ValidationError as error:
@@ -323,48 +325,15 @@ def make_settings(given: Mapping[str, Any], title_defaults: Mapping[str, Any] | 
     return settings
 
 
-def _usual_envs() -> int:
-    return 16 * usable_cores()
-
-
 def _sorted_out(given: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
     """Return the settings we know, and a fault for each key we do not."""
     fields = TrainSettings.model_fields
     known = {key: value for key, value in given.items() if ALIASES.get(key, key) in fields}
     unknown = [key for key in given if key not in known]
-    faults = [f"unknown key {short(key)}{did_you_mean(str(key)[:100], fields)}" for key in unknown[:_FAULTS_TOLD]]
+    faults = [f"unknown key {short(key)}{our_name(str(key)[:100], fields)}" for key in unknown[:_FAULTS_TOLD]]
     if len(unknown) > _FAULTS_TOLD:
         faults.append(f"{len(unknown) - _FAULTS_TOLD:,} more unknown keys")
     return known, faults
-
-
-def _fitting_steps(n_envs: Any, title: Mapping[str, Any]) -> int:
-    """Return the title's steps per update; more with fewer games than it recommends: an update keeps its size."""
-    usual = int(TrainSettings.model_fields["n_steps"].default)
-    games, steps = title.get("n_envs"), int(title.get("n_steps", usual))
-    if games is None or not isinstance(n_envs, int) or n_envs < 1:
-        return steps
-    return max(steps, min(usual, int(games) * steps // n_envs))
-
-
-def _fitting_batch(values: Mapping[str, Any]) -> int:
-    wanted = int(values.get("batch_size", TrainSettings.model_fields["batch_size"].default))
-    n_envs, n_steps = values["n_envs"], values.get("n_steps") or 128
-    if not (isinstance(n_envs, int) and isinstance(n_steps, int)) or n_envs * n_steps < 2:
-        return wanted  # told as a fault of its own
-    return max(2, min(wanted, n_envs * n_steps // 4))
-
-
-def whole_number(text: str) -> int:
-    """Read 1000000, 1_000_000, 1e6, 250k or 2M."""
-    factor = {"k": 1_000, "m": 1_000_000}.get(text[-1:].lower(), 1)
-    try:
-        number = float(text[:-1] if factor > 1 else text.replace("_", "")) * factor
-        if number == int(number):
-            return int(number)
-    except (ValueError, OverflowError):
-        pass
-    raise ValueError(f"{text!r} is not a whole number")
 
 
 def _path_like(text: str) -> str:

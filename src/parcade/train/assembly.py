@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from dataclasses import fields
@@ -11,6 +12,7 @@ import torch
 from gymnasium import spaces
 
 from parcade.config.file import read_config
+from parcade.config.fitting import usual_envs
 from parcade.config.settings import TrainSettings, make_settings
 from parcade.console.rom import read_rom
 from parcade.env.foreign import check_config_modules
@@ -33,6 +35,7 @@ from parcade.run.demonstration_file import load_demonstrations
 from parcade.train.network_size import check_network
 
 AnySettings = TypeVar("AnySettings")
+log = logging.getLogger("parcade.train")
 
 
 def with_title(given: dict[str, Any]) -> dict[str, Any]:
@@ -47,10 +50,18 @@ def settings_for(given: dict[str, Any]) -> TrainSettings:
     """Return settings with the title's own recommendations under what the user gave."""
     given = completed(with_title(given))
     settings = make_settings(given)
-    if settings.env_factory is not None:
-        return settings
-    spec = env_spec(settings)
-    return settings if settings.game is None else make_settings(given, make_game(spec).training)
+    if settings.env_factory is None:
+        spec = env_spec(settings)  # refuses settings that are not for this env
+        title = {} if settings.game is None else make_game(spec).training
+    else:
+        title = {}
+    settings = make_settings(given, title)
+    if given.get("n_envs") is None and settings.envs < int(title.get("n_envs") or usual_envs()):
+        log.warning(
+            "n_envs is %d, because n_steps is %s: an update has %s steps; give n_envs for another number",
+            *(settings.envs, f"{settings.n_steps:,}", f"{settings.rows_per_update:,}"),
+        )
+    return settings
 
 
 def settings_of_file(path: str, flags: dict[str, Any]) -> TrainSettings:
@@ -135,6 +146,11 @@ def learning_threads(policy: Policy) -> int:
 def warnings_for(settings: TrainSettings, policy: Policy) -> list[str]:
     """Return what the user may not have meant: settings without effect, and more threads than cores."""
     found = []
+    if settings.rows_per_update > settings.total_timesteps:
+        found.append(
+            f"one rollout (n_envs {settings.envs} x n_steps {settings.n_steps:,} = {settings.rows_per_update:,}) is "
+            f"longer than total_timesteps {settings.total_timesteps:,}: the policy learns once; use fewer of either"
+        )
     if not policy.has_pictures:
         for name in ("cnn", "precision"):
             value = getattr(settings, name)

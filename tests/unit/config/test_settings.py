@@ -9,6 +9,7 @@ from parcade.config.file import read_config
 from parcade.config.settings import make_settings
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
+from parcade.host.cores import usable_cores
 
 
 def test_the_number_of_games_is_written_down():
@@ -84,3 +85,19 @@ def test_with_fewer_games_than_the_title_recommends_a_rollout_is_longer(n_envs, 
     title = {"n_envs": 16, "n_steps": 64}
     assert make_settings({"n_envs": n_envs}, title).n_steps == n_steps
     assert make_settings({"n_envs": n_envs, "n_steps": 7}, title).n_steps == 7
+
+
+def test_with_many_steps_and_no_number_of_games_an_update_keeps_its_size():
+    """The file of REQUIREMENTS D2 names n_steps and no n_envs."""
+    cores = usable_cores()
+    assert make_settings({"env_id": "CartPole-v1", "n_steps": 2048}).n_envs == cores
+    assert make_settings({"env_id": "CartPole-v1", "n_steps": 256}).n_envs == 8 * cores
+    assert make_settings({"env_id": "CartPole-v1", "n_steps": 16}).n_envs == 16 * cores
+    assert make_settings({"env_id": "CartPole-v1", "n_steps": "2k", "total_timesteps": "2k"}).n_envs == 1
+    assert make_settings({"env_id": "CartPole-v1", "n_steps": 2048, "n_envs": 64}).n_envs == 64
+
+
+def test_the_same_holds_for_a_title():
+    title = {"n_envs": 16, "n_steps": 64}
+    assert make_settings({"n_steps": 256}, title).n_envs == max(4, min(16, usable_cores()))
+    assert make_settings({"n_steps": 32}, title).n_envs == 16

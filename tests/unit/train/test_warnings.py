@@ -7,7 +7,7 @@ from parcade.config.settings import make_settings
 from parcade.errors import SettingsError
 from parcade.host.cores import usable_cores
 from parcade.learn.policy import Policy
-from parcade.train.assembly import check_memory, net_of, warnings_for
+from parcade.train.assembly import check_memory, net_of, settings_for, warnings_for
 
 VECTOR, PICTURE = {"obs": ((4,), "float32")}, {"obs": ((1, 40, 40), "uint8")}
 
@@ -39,3 +39,20 @@ def test_a_rollout_larger_than_the_machine_is_refused():
     with pytest.raises(SettingsError, match=r"a rollout of n_steps 10,000,000,000 x n_envs 2 takes [\d,.]+ GiB"):
         check_memory(make_settings(given), seen)
     check_memory(make_settings({**given, "n_steps": 8}), seen)
+
+
+def test_a_rollout_longer_than_the_training():
+    (words,) = told(VECTOR, n_envs=32, n_steps=2048, total_timesteps=20_000)
+    assert words.startswith("one rollout (n_envs 32 x n_steps 2,048 = 65,536) is longer than total_timesteps 20,000")
+    assert told(VECTOR, n_envs=32, n_steps=2048, total_timesteps=65_536) == []
+
+
+def test_a_number_of_games_that_follows_from_n_steps_is_told(caplog):
+    settings_for({"env_id": "CartPole-v1", "n_steps": 2048})
+    cores = usable_cores()
+    assert f"n_envs is {cores}, because n_steps is 2,048: an update has {cores * 2048:,} steps" in caplog.text
+    caplog.clear()
+    settings_for({"env_id": "CartPole-v1", "n_steps": 2048, "n_envs": 8})
+    settings_for({"env_id": "CartPole-v1"})
+    settings_for({"game": "lantern"})
+    assert caplog.text == ""
