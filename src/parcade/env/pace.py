@@ -16,7 +16,7 @@ from parcade.env.picture_file import CLOSED
 
 CONTROL = "control.json"
 FRAMES_PER_S = 60
-_USUAL_FPS = 30  # of a Gymnasium env that does not tell
+USUAL_FPS = 30  # of a Gymnasium env that does not tell
 _LOOK_EVERY_S = 0.01
 
 
@@ -49,7 +49,7 @@ def step_seconds(env: gym.Env[Any, Any], frame_skip: int | None) -> float:
     plain = env.unwrapped
     if isinstance(plain, ConsoleEnv):
         return plain.frame_skip / FRAMES_PER_S
-    return (frame_skip or 1) / float(env.metadata.get("render_fps") or _USUAL_FPS)
+    return (frame_skip or 1) / float(env.metadata.get("render_fps") or USUAL_FPS)
 
 
 class Pacer:

@@ -75,6 +75,8 @@ def _check_entries(path: Path, archive: zipfile.ZipFile, size: int) -> None:
     entries = archive.infolist()
     names = [entry.filename for entry in entries]
     stored = all(e.compress_type == zipfile.ZIP_STORED and e.file_size == e.compress_size for e in entries)
+    if "_stable_baselines3_version" in names:
+        raise ModelFileError(f"{path} is a model of Stable-Baselines3; Parcade plays those that `parcade train` writes")
     known = all(name == META or _ENTRY.fullmatch(name) for name in names)
     fits = sum(entry.file_size for entry in entries) <= size  # entries that share bytes add up to more than the file
     if not stored or not known or not fits or len(set(names)) != len(names):

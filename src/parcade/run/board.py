@@ -12,6 +12,7 @@ from typing import IO, Any
 
 log = logging.getLogger("parcade.run")
 FLUSH_EVERY_S = 10.0
+_FILES = "events.out.tfevents.*"
 
 
 class Board:
@@ -22,8 +23,10 @@ class Board:
         from tensorboard.summary.writer.record_writer import RecordWriter
 
         folder.mkdir(exist_ok=True)
-        number = len(list(folder.glob("events.out.tfevents.*")))
+        self._folder = folder
+        number = len(list(folder.glob(_FILES)))
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{number}"
+        self._name = name
         self._file: IO[bytes] | None = open(folder / name, "ab")  # noqa: SIM115
         self._records: Any = RecordWriter(self._file)
         self._flushed_s = time.monotonic()
@@ -48,6 +51,22 @@ class Board:
         except OSError as error:
             log.warning("TensorBoard's file in logs/ cannot be written (%s); its curves end here", error.strerror)
             self.close()
+
+    def ends(self) -> dict[str, int]:
+        """Return the size of every event file of the run, with all points written."""
+        if self._file is not None:
+            self._file.flush()
+        return {path.name: path.stat().st_size for path in self._folder.glob(_FILES)}
+
+    def cut(self, ends: Mapping[str, int]) -> None:
+        """Go back to ``ends``: points that earlier parts of the run wrote after it are to be written again."""
+        for path in self._folder.glob(_FILES):
+            if path.name == self._name:
+                continue
+            if path.name not in ends:
+                path.unlink()
+            elif ends[path.name] < path.stat().st_size:
+                os.truncate(path, ends[path.name])
 
     def close(self) -> None:
         """Close the file; twice is fine."""

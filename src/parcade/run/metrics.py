@@ -64,6 +64,12 @@ class Recorder:
         self._metrics.flush()
         self._board.write(row["env_steps"], board_values(row, self._slots))
 
+    def final_evaluation(self, row: dict[str, Any]) -> None:
+        """Write the evaluation at the end: a row of its own, behind that of the last update."""
+        self._metrics.add(json.dumps(row))
+        self._metrics.flush()
+        self._board.write(row["env_steps"], board_values(row, ()))
+
     def state(self) -> dict[str, Any]:
         """Return all that a resumed run needs to go on as if nothing had happened; raise if rows cannot be written."""
         monitors = {str(slot): file.end() for slot, file in self._monitors.items()}
@@ -73,12 +79,13 @@ class Recorder:
             "slots": [list(slot) for slot in self._slots],
             "metrics_end": self._metrics.end(),
             "monitor_ends": monitors,
+            "board_ends": self._board.ends(),
         }
 
     def check(self, state: Mapping[str, Any]) -> None:
         """Raise ModelFileError unless ``load`` can take ``state``: it comes from a file."""
         width = 2 + len(self.metric_names)
-        ends = (state["metrics_end"], *state["monitor_ends"].values())
+        ends = (state["metrics_end"], *state["monitor_ends"].values(), *state.get("board_ends", {}).values())
         fits = (
             all(type(count) is int and count >= 0 for count in (state["episodes"], *ends))
             and all(slot.isdecimal() and int(slot) < self._n_slots for slot in state["monitor_ends"])
@@ -96,6 +103,8 @@ class Recorder:
         self._window = deque(([*row, *[None] * (width - len(row))] for row in state["window"]), maxlen=WINDOW)
         self._slots = [deque(slot, maxlen=SLOT_WINDOW) for slot in state["slots"]]
         self._metrics.cut(state["metrics_end"])
+        if "board_ends" in state:  # checkpoints of before name none
+            self._board.cut(state["board_ends"])
         for path in self._monitor_folder.glob("env_*.csv"):
             if path.stem.removeprefix("env_") not in state["monitor_ends"]:
                 path.unlink()
@@ -138,6 +147,8 @@ def board_values(row: Mapping[str, Any], slots: Iterable[Iterable[float]]) -> di
         "rollout/ep_len_mean": row.get("length_mean"),
         "rollout/success_rate": row.get("success_rate"),
     }
+    running = row.get("running") or {}
+    values |= {f"rollout/running_{name}": value for name, value in running.items()}
     values |= {f"game/{name}": value for name, value in row.get("game", {}).items()}
     values |= {f"train/{name}": value for name, value in row.get("losses", {}).items()}
     values |= {f"time/{name}": value for name, value in row.get("time", {}).items()}

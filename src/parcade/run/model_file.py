@@ -28,8 +28,14 @@ def save_model(path: Path, weights: dict[str, torch.Tensor], meta: dict[str, Any
 
 
 def load_model(path: str | Path) -> ModelFile:
-    """Read a model file; a missing part is named."""
-    meta, groups = read_archive(path, "model")
+    """Read a model file, or the model in a checkpoint; a missing part is named."""
+    if Path(path).suffix == ".ckpt":
+        whole, groups = read_archive(path, "checkpoint")
+        meta = whole.get("model")
+        if not isinstance(meta, dict):
+            raise ModelFileError(f"{path} is of an older Parcade and names no network; `parcade resume` reads it")
+    else:
+        meta, groups = read_archive(path, "model")
     missing = [key for key in ("env", "leaves", "action_space", "net") if key not in meta]
     if missing or "weights" not in groups:
         raise ModelFileError(f"{path} lacks {', '.join(missing) or 'weights'}")

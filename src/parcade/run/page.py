@@ -35,7 +35,8 @@ section { margin-top: 44px; }
 .lead { display: flex; flex-wrap: wrap; gap: 2px 18px; margin: 0 0 14px; color: var(--soft); font-size: 13.5px; }
 .lead:empty { margin-bottom: 10px; }
 a { color: var(--line); }
-.tiles { display: grid; grid-template-columns: repeat(6, 1fr); gap: 1px; margin: 24px 0 0; background: var(--edge);
+.tiles { display: grid; grid-template-columns: repeat(auto-fit, minmax(150px, 1fr)); gap: 1px; margin: 24px 0 0;
+  background: var(--edge);
   border: 1px solid var(--edge); border-radius: 10px; overflow: hidden; }
 .tiles div { background: var(--card); padding: 14px 18px 12px; }
 .tiles dt { color: var(--soft); font-size: 13px; }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import shlex
 from html import escape
 from pathlib import Path
@@ -65,8 +66,9 @@ def _header(name: str, summary: Row) -> str:
 
 def _tiles(summary: Row) -> str:
     per_s = dig(summary, "episodes_per_s")
+    success = dig(summary, "success_rate")
     tiles = (
-        ("Success rate", percent(dig(summary, "success_rate")), ""),
+        *([("Success rate", percent(success), "")] if math.isfinite(success) else []),  # most envs know none
         _return(summary),
         ("Env steps", short(dig(summary, "env_steps")), ""),
         ("Steps per second", short(dig(summary, "steps_per_s")), ""),

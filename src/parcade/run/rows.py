@@ -11,14 +11,18 @@ WAITING_BYTES = 8192
 
 
 class RowFile:
-    """Appends rows; ``flush`` never raises, ``end`` does."""
+    """Appends rows; ``flush`` never raises, ``end`` does. The file is open only while it is written to.
+
+    A run has one for each slot: 1,000 of them would be more than a process may open.
+    """
 
     def __init__(self, path: Path) -> None:
-        self._path, self._waiting, self._is_stuck = path, b"", False
-        self._file: int | None = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
+        self._path, self._waiting, self._is_stuck, self._is_closed = path, b"", False, False
+        os.close(self._open())
 
     def add(self, row: str) -> None:
         """Take one row, without its line end; it is written soon."""
+        assert not self._is_closed
         self._waiting += row.encode() + b"\n"
         if len(self._waiting) > WAITING_BYTES and not self._is_stuck:
             self.flush()
@@ -39,23 +43,27 @@ class RowFile:
 
     def cut(self, end: int) -> None:
         """Cut off what was written after ``end``; a file that somebody shortened keeps the whole rows it has."""
-        assert self._file is not None
         self._waiting = b""
         if self._path.stat().st_size < end:
             log.warning("%s has lost rows since the checkpoint was written; the run goes on with the rest", self._path)
             end = self._path.read_bytes().rfind(b"\n") + 1
-        os.ftruncate(self._file, end)
+        os.truncate(self._path, end)
 
     def close(self) -> None:
         """Write what can be written and close; twice is fine."""
-        if self._file is None:
-            return
-        self.flush()
-        os.close(self._file)
-        self._file = None
+        if not self._is_closed:
+            self.flush()
+            self._is_closed = True
+
+    def _open(self) -> int:
+        return os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
 
     def _write(self) -> None:
-        assert self._file is not None
-        while self._waiting:
-            self._waiting = self._waiting[os.write(self._file, self._waiting) :]
+        if self._waiting:
+            file = self._open()
+            try:
+                while self._waiting:
+                    self._waiting = self._waiting[os.write(file, self._waiting) :]
+            finally:
+                os.close(file)
         self._is_stuck = False

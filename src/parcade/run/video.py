@@ -30,9 +30,9 @@ class VideoFile:
     no file. When the ``with`` block is left by an exception, what stood at ``path`` before still stands there.
     """
 
-    def __init__(self, path: Path, size: tuple[int, int], fps: int, scale: int = 3) -> None:
-        if min(*size, fps, scale) < 1:
-            raise ValueError(f"{path}: size {size}, fps {fps} and scale {scale} must all be at least 1")
+    def __init__(self, path: Path, size: tuple[int, int], fps: float, scale: int = 3) -> None:
+        if min(*size, scale) < 1 or fps <= 0:
+            raise ValueError(f"{path}: size {size} and scale {scale} must be at least 1, fps {fps} more than 0")
         if path.exists() and not path.is_file():  # as root, a device would be replaced by the film
             raise UserError(f"{path} is a folder, a pipe or a device; give the video the name of a file")
         self.path = path

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
+from parcade.env.pace import FRAMES_PER_S, USUAL_FPS
 from parcade.errors import EnvError, PoolError
 from parcade.pool.block import Block
 from parcade.pool.pool import Pool
@@ -28,27 +29,37 @@ class Film:
     pictures: tuple[tuple[str, Picture], ...]
 
 
-def film_episodes(pool: Pool, step: Callable[[], Block], path: Path, episodes: int) -> Film:
+def film_episodes(
+    pool: Pool, step: Callable[[], Block], path: Path, episodes: int, stopped: Callable[[], bool] | None = None
+) -> Film:
     """Write a video of the pool's first episodes, a minute at most; ``step`` takes one step in its only slot."""
     pool.reset()
     pictures: list[tuple[str, Picture]] = []
-    fps = int(pool.call(0, "get", "metadata").get("render_fps", 10))
+    fps = _steps_per_s(pool)
     first = _frame(pool)
     video = VideoFile(path, (first.shape[0], first.shape[1]), fps, scale=max(1, 480 // first.shape[0]))
     try:
         ended, length = 0, 0
-        for _ in range(LONGEST_S * fps):
+        for _ in range(max(1, int(LONGEST_S * fps))):
             frame = _frame(pool)
             video.append(frame)
             if ended == 0 and length % _PICTURE_EVERY == _PICTURE_EVERY // 2 and len(pictures) < _MOST_PICTURES:
                 pictures.append((f"episode 1, step {length}", frame))
             over = bool(step().ended[0, 0])
             ended, length = ended + over, 0 if over else length + 1
-            if ended == episodes:
+            if ended == episodes or (stopped is not None and stopped()):
                 break
     finally:
         video.close()
     return Film(str(path), tuple(pictures))
+
+
+def _steps_per_s(pool: Pool) -> float:
+    """Return how many steps the game takes in a second at its own speed: the video has one picture for each."""
+    if pool.spec.game is not None:
+        return float(FRAMES_PER_S / pool.call(0, "get", "frame_skip"))
+    fps = float(pool.call(0, "get", "metadata").get("render_fps") or USUAL_FPS)
+    return fps / (pool.spec.frame_skip or 1)
 
 
 def _frame(pool: Pool) -> Picture:

@@ -208,3 +208,10 @@ def test_missing_files_and_folders_are_told(tmp_path):
         read_archive(tmp_path / "none.zip", "model")
     with pytest.raises(ModelFileError, match="is a folder"):
         read_archive(tmp_path, "model")
+
+
+def test_a_model_of_stable_baselines3_is_named_as_one(tmp_path):
+    names = ("data", "pytorch_variables.pth", "policy.pth", "_stable_baselines3_version", "system_info.txt")
+    theirs = write_zip(tmp_path / "theirs.zip", [(name, b"x") for name in names])
+    with pytest.raises(ModelFileError, match=r"theirs\.zip is a model of Stable-Baselines3"):
+        read_archive(theirs, "model")

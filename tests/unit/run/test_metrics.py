@@ -48,3 +48,42 @@ def test_a_slot_whose_first_episode_ended_after_the_checkpoint_starts_anew(tmp_p
     first.close()
     open_recorder().load(checkpoint)
     assert not (tmp_path / "monitor/env_1.csv").exists()
+
+
+def board_steps(tmp_path):
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    files = sorted((tmp_path / "logs").glob("events.out.tfevents.*"), key=lambda path: int(path.name.split(".")[-1]))
+    return [event.step for file in files for event in EventFileLoader(str(file)).Load() if event.HasField("summary")]
+
+
+def test_tensorboard_has_each_step_once_after_resumes(tmp_path, open_recorder):
+    first = open_recorder()
+    first.update({"env_steps": 10, "return_mean": 1.0})
+    checkpoint = first.state()
+    first.update({"env_steps": 20, "return_mean": 2.0})
+    first.close()
+
+    second = open_recorder()
+    second.load(checkpoint)
+    second.update({"env_steps": 20, "return_mean": 2.0})
+    second.close()
+
+    third = open_recorder()
+    third.load(checkpoint)  # the second part of the run left no checkpoint
+    third.update({"env_steps": 20, "return_mean": 2.0})
+    third.final_evaluation({"env_steps": 30, "eval": {"mean_reward": 5.0}})
+    third.close()
+    assert board_steps(tmp_path) == [10, 20, 30]
+
+
+def test_a_checkpoint_of_before_leaves_tensorboards_files_alone(tmp_path, open_recorder):
+    first = open_recorder()
+    checkpoint = first.state()
+    first.update({"env_steps": 10, "return_mean": 1.0})
+    first.close()
+    del checkpoint["board_ends"]
+    second = open_recorder()
+    second.check(checkpoint)
+    second.load(checkpoint)
+    assert board_steps(tmp_path) == [10]

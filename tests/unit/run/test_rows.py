@@ -1,5 +1,6 @@
 """Rows wait for room on a full disk, and a shortened file keeps what is whole."""
 
+import os
 import resource
 
 import pytest
@@ -53,6 +54,16 @@ def test_a_cut_goes_back_and_a_shortened_file_keeps_whole_rows(tmp_path, caplog)
     file.add("four")
     file.close()
     assert path.read_text() == "one\nfour\n"
+
+
+def test_no_file_stays_open_however_many_there_are(tmp_path):
+    before = len(os.listdir("/proc/self/fd"))
+    files = [RowFile(tmp_path / str(number)) for number in range(50)]
+    for file in files:
+        file.add("row")
+        file.flush()
+    assert len(os.listdir("/proc/self/fd")) == before
+    assert all(file.end() == 4 for file in files)
 
 
 def test_damaged_lines_of_metrics_are_passed_over(tmp_path):
