@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from parcade.pool.actions import ActionWriter
@@ -53,12 +53,12 @@ class FragmentRunner:
         for runner in self.runners.values():
             runner.attach(self.blocks[0])
 
-    def run(self, fragment: Fragment) -> None:
+    def run(self, fragment: Fragment, after_step: Callable[[], None] | None = None) -> None:
         """Take the steps, tile by tile; how far each came stands in ``taken`` at any time."""
         for slots in self._tiles[fragment.group]:
-            self._run_tile(fragment, slots)
+            self._run_tile(fragment, slots, after_step)
 
-    def _run_tile(self, fragment: Fragment, slots: range) -> None:
+    def _run_tile(self, fragment: Fragment, slots: range, after_step: Callable[[], None] | None) -> None:
         block, current, worker = self.blocks[fragment.block], self._current, self.worker
         runners = [self.runners[slot] for slot in slots]
         if len(self.blocks) > 1:
@@ -79,6 +79,8 @@ class FragmentRunner:
                 observe(t)
             self._taken[slots.start] = t + 1
             current[worker] = -1  # what goes wrong until the next step is the actor's fault
+            if after_step is not None:
+                after_step()
 
     def _choose(self, block: Block, slots: range) -> Choose:
         assert self._actor is not None

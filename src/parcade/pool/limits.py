@@ -24,7 +24,7 @@ def allow_files(n_workers: int) -> None:
     if hard != resource.RLIM_INFINITY and needed > hard:
         raise PoolError(
             f"{n_workers} workers need about {needed} open files, but this machine allows {hard}; "
-            "use fewer workers or raise the limit (ulimit -Hn)"
+            "use fewer workers (--n-workers 0 runs all games in this process) or raise the limit (ulimit -Hn)"
         )
     resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
 

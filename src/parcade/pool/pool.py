@@ -209,8 +209,8 @@ class Pool(abc.ABC):
     def __enter__(self: PoolT) -> PoolT:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        self.close(at_once=kind is not None and issubclass(kind, KeyboardInterrupt))
 
     @property
     @abc.abstractmethod

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,6 +17,8 @@ from parcade.pool.pool import Pool
 from parcade.pool.seeding import Episodes
 from parcade.pool.stepping import SlotRunner
 
+LOOK_EVERY_S = 0.2
+
 
 class SerialPool(Pool):
     """A pool without processes."""
@@ -28,6 +31,7 @@ class SerialPool(Pool):
     ) -> None:
         super().__init__(spec, n_envs, n_groups, seed, episodes)
         self.envs: list[SlotEnv] = []
+        self._looked_s = 0.0
         try:
             self.envs += [as_slot_env(make(spec.with_(slot=slot)), spec.info_keys) for slot in range(n_envs)]
             first = self.envs[0]
@@ -49,7 +53,7 @@ class SerialPool(Pool):
 
     def _wait(self, group: int) -> None:
         try:
-            self._runner.run(self.progress.fragment(group))
+            self._runner.run(self.progress.fragment(group), self._look_up)
         except ParcadeError:
             raise
         except Exception as error:
@@ -58,6 +62,13 @@ class SerialPool(Pool):
                 raise PoolError(f"the actor raised {type(error).__name__}: {error}") from error
             step = int(self.status["running_length"][slot])
             raise PoolError(f"slot {slot} raised {type(error).__name__} at step {step}: {error}") from error
+
+    def _look_up(self) -> None:
+        """Ask now and then whether to go on: without workers nobody else would until the last step."""
+        now_s = time.monotonic()
+        if now_s - self._looked_s >= LOOK_EVERY_S:
+            self._looked_s = now_s
+            self.while_waiting()
 
     def _flush(self) -> None:
         self._check_open()

@@ -33,7 +33,8 @@ from parcade.pool.stepping import Actions, SlotRunner
 
 CONTROL = Fragment(0xFF, 0, 0, 0, False).pack()  # in place of a fragment: a command waits on the control channel
 EXIT_AFTER_RAISE = 70
-FOR_THE_TRAINER = (signal.SIGINT, signal.SIGTERM)  # a terminal, `timeout` or a batch system sends them to all at once
+# A terminal, its end, `timeout` or a batch system sends them to all processes at once.
+FOR_THE_TRAINER = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +142,7 @@ def _prepare_process(orders: WorkerOrders) -> None:
     for fd in orders.inherited_fds:
         with contextlib.suppress(OSError):
             os.close(fd)
+    _name_process(f"parcade {orders.worker}:{orders.spec.label}")
     cv2.setNumThreads(1)  # a worker has one core to itself
     if orders.cpu is not None:
         with contextlib.suppress(OSError):  # taken away meanwhile: run anywhere
@@ -293,6 +295,15 @@ def _limit_memory(limit_mb: int | None) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (limit_mb << 20, limit_mb << 20))
+
+
+def _name_process(name: str) -> None:
+    """Show ``name`` in `top` and `ps`; the kernel keeps 15 bytes of it."""
+    if sys.platform == "linux":
+        with contextlib.suppress(Exception):
+            import ctypes
+
+            ctypes.CDLL(None).prctl(15, name.encode()[:15])  # PR_SET_NAME
 
 
 def _die_with_parent(trainer_pid: int) -> None:

@@ -70,6 +70,7 @@ class Evaluation:
     seconds: float
     pictures: tuple[tuple[str, Picture], ...] = field(default=(), compare=False)
     video: str | None = None
+    wanted: int = 0  # episodes there should have been; fewer were played where somebody or eval_minutes stopped it
     env: str = ""  # the title or Gymnasium id that was played
 
     @property
@@ -117,6 +118,7 @@ class Evaluation:
         result: dict[str, Any] = {
             "env": self.env,
             "episodes": len(self.episodes),
+            "wanted_episodes": self.wanted,
             "return_mean": self.return_mean,
             "return_std": self.return_std,
             "length_mean": self.length_mean,
@@ -188,7 +190,9 @@ def evaluate(
     )
     if video is None:
         return result
-    film = film_evaluation(policy, spec, Path(video), seed=seed, deterministic=deterministic, n_workers=n_workers)
+    film = film_evaluation(
+        policy, spec, Path(video), seed=seed, deterministic=deterministic, n_workers=n_workers, stopped=stopped
+    )
     return replace(result, video=film.path, pictures=film.pictures)
 
 
@@ -268,18 +272,25 @@ def play_episodes(
         if numbered.are_over(pool.status["episode"]) and len(found) < episodes:
             log.warning("%d of %d episodes could not be begun and are left out", episodes - len(found), episodes)
     results = tuple(found[number] for number in sorted(found))
-    return Evaluation(results, time.perf_counter() - started, env=spec.label)
+    return Evaluation(results, time.perf_counter() - started, env=spec.label, wanted=episodes)
 
 
 def film_evaluation(
-    policy: Policy | None, spec: EnvSpec, path: Path, *, seed: int, deterministic: bool, n_workers: int | None = None
+    policy: Policy | None,
+    spec: EnvSpec,
+    path: Path,
+    *,
+    seed: int,
+    deterministic: bool,
+    n_workers: int | None = None,
+    stopped: Callable[[], bool] | None = None,
 ) -> Film:
-    """Film the first episodes of the evaluation with these arguments."""
+    """Film the first episodes of the evaluation with these arguments, until ``stopped`` says so."""
     numbered = NumberedEpisodes(first_seed(seed), 1, FILMED_EPISODES)
     workers = None if n_workers is None else min(1, n_workers)
     with open_pool(judged(spec).with_(render=True), 1, n_workers=workers, episodes=numbered) as pool:
         actor, weights = playing(policy, pool, spec, deterministic)
-        return film_episodes(pool, lambda: pool.play(actor, weights, seed, 1), path, FILMED_EPISODES)
+        return film_episodes(pool, lambda: pool.play(actor, weights, seed, 1), path, FILMED_EPISODES, stopped)
 
 
 def judged(spec: EnvSpec) -> EnvSpec:

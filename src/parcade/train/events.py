@@ -81,7 +81,9 @@ class EvaluationFailed:
 
 @dataclass(frozen=True, slots=True)
 class Stopping:
-    """Somebody asked the training to end."""
+    """Somebody asked the training to end: Ctrl-C, or the signal with this number."""
+
+    number: int = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +92,8 @@ class Finished:
 
     result: TrainResult
     evaluation: Evaluation | None
+    n_envs: int
+    n_workers: int
 
 
 Event = (

@@ -12,6 +12,9 @@ from typing import Any
 
 import torch
 
+# Windows has no SIGHUP.
+_ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
+
 
 @contextmanager
 def threads_restored() -> Iterator[None]:
@@ -24,17 +27,21 @@ def threads_restored() -> Iterator[None]:
 
 
 @contextmanager
-def stop_on_signal(request_stop: Callable[[], bool]) -> Iterator[None]:
-    """First Ctrl-C or SIGTERM: finish the update and save; the second one stops at once."""
+def stop_on_signal(request_stop: Callable[[int], bool]) -> Iterator[None]:
+    """Hand Ctrl-C, SIGTERM and the end of the terminal to ``request_stop``; where it says no, stop at once.
+
+    A signal that whoever started this process had it ignore (``nohup``) stays ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def stop(number: int, frame: Any) -> None:
-        if not request_stop():
+        if not request_stop(number):
             raise KeyboardInterrupt
 
-    kept = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    heard = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
+    kept = {number: signal.signal(number, stop) for number in heard}
     try:
         yield
     finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -22,6 +23,7 @@ from parcade.train.assembly import net_of
 from parcade.train.evaluation import Evaluation
 
 log = logging.getLogger("parcade.train")
+_REPORT_SHARE = 100  # a report while the run goes on may take one part in so many of the time
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +67,7 @@ class Results:
         self._folder, self._settings, self._spec = folder, settings, spec
         self._algorithm, self._policy, self._action_space = algorithm, algorithm.policy, action_space
         self.best: float | None = None  # the score of best_model.zip as it stands on the disk
+        self._next_report_s = 0.0
         self._waiting: _Best | None = None  # a better one, which the disk had no room for
 
     def save_model(self, name: str, env_steps: int) -> str:
@@ -73,7 +76,12 @@ class Results:
 
     def _save(self, name: str, weights: dict[str, Tensor], env_steps: int) -> str:
         path = self._folder.models / name
-        meta = {
+        save_model(path, weights, self.model_meta(env_steps))
+        return str(path)
+
+    def model_meta(self, env_steps: int) -> dict[str, Any]:
+        """Return what has to be known beside the weights to play with them."""
+        return {
             "env": self._spec.to_dict(),
             "leaves": {
                 name: [list(leaf.shape), leaf.dtype, leaf.choices] for name, leaf in self._policy.leaves.items()
@@ -83,8 +91,6 @@ class Results:
             "algorithm": self._algorithm.name,
             "env_steps": env_steps,
         }
-        save_model(path, weights, meta)
-        return str(path)
 
     def offer_best(self, score: float, env_steps: int) -> None:
         """Write the policy as best_model.zip if its ``score`` is the best so far; on a full disk it waits in memory."""
@@ -106,6 +112,13 @@ class Results:
             return
         self.best, self._waiting = waiting.score, None
 
+    def keep_model(self, env_steps: int) -> None:
+        """Keep the policy of this moment under a name of its own."""
+        try:
+            self.save_model(f"model_{env_steps:012d}.zip", env_steps)
+        except OSError as error:
+            log.warning("the model of step %d could not be written (%s)", env_steps, error.strerror)
+
     def write(self, result: TrainResult, final: Evaluation | None) -> None:
         """Write the report and, last, the summary: it says that nothing is left to do."""
         settings = self._settings
@@ -116,6 +129,16 @@ class Results:
         }
         self._report(summary, final)
         write_json(self._folder.summary, summary)
+
+    def report_so_far(self, result: TrainResult, *, at_once: bool = False) -> None:
+        """Write the report of a run that goes on, or that is about to fail; seldom enough to cost next to nothing."""
+        started_s = time.monotonic()
+        if not at_once and started_s < self._next_report_s:
+            return
+        settings = self._settings
+        self._report({**asdict(result), "run_name": settings.name, "game": settings.game or settings.env_id}, None)
+        now_s = time.monotonic()
+        self._next_report_s = now_s + _REPORT_SHARE * (now_s - started_s)
 
     def _report(self, summary: dict[str, Any], final: Evaluation | None) -> None:
         evaluated = {"eval_episodes": len(final.episodes)} if final else {}

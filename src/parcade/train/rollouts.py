@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from parcade.errors import ModelFileError
+from parcade.errors import ModelFileError, ParcadeError
 from parcade.learn.algorithm import Algorithm
 from parcade.learn.torch_actor import acting
 from parcade.pool.actor import Array
@@ -16,7 +16,7 @@ from parcade.pool.block import Block
 from parcade.pool.pool import Pool
 
 
-class PlayInterruptedError(Exception):
+class PlayInterruptedError(ParcadeError):
     """A rollout was given up because somebody asked the training to end."""
 
 
@@ -34,6 +34,7 @@ class Rollouts:
         self._actor = algorithm.actor()
         self._acts_here = algorithm.policy.device.type != "cpu"
         self.is_given_up = False
+        self.running: dict[str, float] = {}  # of the episodes under way at the end of the last rollout
         pool.make_room(n_steps, self._actor, 2 if overlap else 1)
 
     def while_waiting(self, look: Callable[[int], None]) -> None:
@@ -45,11 +46,14 @@ class Rollouts:
         torch.set_num_threads(1)  # the workers have the cores now
         try:
             if self._acts_here:
-                return self._pool.play_here(self._chooses(), self._n_steps)
+                block = self._pool.play_here(self._chooses(), self._n_steps)
+                self.running = self._running()
+                return block
             if self._before is None:
                 self._start(self._algorithm.weights())
             block = self._pool.finish_play()
             self._before = None
+            self.running = self._running()
             if self._overlap:
                 self._start(self._algorithm.weights())
             return block
@@ -64,6 +68,14 @@ class Rollouts:
             self._before = {}
         self._pool.start_play(self._actor, weights, self._seed, self._n_steps, self._turn)
         self._turn = 1 - self._turn if self._overlap else 0
+
+    def _running(self) -> dict[str, float]:
+        """Return how far the episodes under way are, averaged over the slots."""
+        status = self._pool.status
+        return {
+            "return_mean": float(status["running_return"].mean()),
+            "length_mean": float(status["running_length"].mean()),
+        }
 
     def _chooses(self) -> list[Any]:
         policy = self._algorithm.policy

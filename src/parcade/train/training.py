@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import shutil
+import signal
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, replace
 from typing import Any
@@ -16,7 +17,7 @@ from parcade.env.fingerprint import fingerprint
 from parcade.env.judged import evaluated_as
 from parcade.env.make import find_rom, make_game
 from parcade.env.spec import Watch
-from parcade.errors import EnvError, MissingExtraError, ModelFileError, PoolError, RunError, SettingsError
+from parcade.errors import ModelFileError, RunError, SettingsError
 from parcade.learn.allocator import keep_freed_memory
 from parcade.pool.block import Block
 from parcade.run.checkpoint import Checkpoint, check_counters, check_journal, save_checkpoint
@@ -33,15 +34,16 @@ from parcade.train.assembly import (
     net_of,
     policy_of,
     pool_of,
-    process_options,
     warnings_for,
 )
-from parcade.train.evaluation import Evaluation, film_evaluation, load_policy, play_episodes
+from parcade.train.evaluation import Evaluation, load_policy
 from parcade.train.finite import what_is_no_number
+from parcade.train.judge import Judge
 from parcade.train.loop import learn
 from parcade.train.process_context import log_file, stop_on_signal, threads_restored
 from parcade.train.results import Results, TrainResult
 from parcade.train.rollouts import PlayInterruptedError, Rollouts
+from parcade.train.summary import summary_text
 
 log = logging.getLogger("parcade.train")
 
@@ -75,7 +77,9 @@ class Training:
             raise
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None and issubclass(kind, KeyboardInterrupt):
+            self.pool.close(at_once=True)  # the second Ctrl-C: nobody waits for the games
         self._stack.close()
 
     def leave_no_folder(self) -> None:
@@ -102,6 +106,7 @@ class Training:
         for warning in warnings_for(settings, self.policy):
             log.warning("%s", warning)
         self.algorithm = algorithm_of(settings, self.policy)
+        self._judge = Judge(settings, self.policy, self.eval_spec, self._tell, lambda: self._stop)
         self._threads = settings.num_threads or learning_threads(self.policy)
         check_memory(settings, self.pool.observation_space)
         seed = settings.seed * 2 + 1
@@ -168,11 +173,17 @@ class Training:
         where = self.spec.label, self.eval_spec.label
         self._tell(events.Started(settings, self.folder, self.env_steps, self.pool.n_workers, *where))
         keep_freed_memory()
-        with stop_on_signal(self.request_stop), suppress(PlayInterruptedError):
-            learn(self)
-        if self._stop or self.env_steps % max(1, settings.save_freq):
-            self.save()
-        return self._finish()
+        with stop_on_signal(self.request_stop):
+            try:
+                learn(self)
+            except PlayInterruptedError:
+                pass
+            except Exception:
+                self.results.report_so_far(self._result(None), at_once=True)
+                raise
+            if self._stop or self.env_steps % max(1, settings.save_freq):
+                self.save()
+            return self._finish()
 
     @property
     def is_done(self) -> bool:
@@ -232,6 +243,7 @@ class Training:
             "env_steps": self.env_steps,
             "episodes": self.recorder.episodes,
             **self.recorder.means(),
+            "running": self.rollouts.running,
             "losses": losses,
             "time": {
                 "seconds": self.seconds,
@@ -243,62 +255,12 @@ class Training:
         }
 
     def _evaluate_now(self) -> dict[str, Any]:
-        """Evaluate and keep the best policy; an evaluation that fails is told, and the training goes on."""
-        try:
-            result = self._evaluation(self.settings.n_eval_episodes, seed=1)
-        except (PoolError, EnvError) as error:
-            log.warning("the evaluation after step %d failed: %s; training goes on", self.env_steps, error)
-            self._tell(events.EvaluationFailed(self.env_steps, str(error)))
-            return {}
-        if not result.episodes:  # Ctrl-C came before the first one ended
+        """Evaluate and keep the best policy."""
+        result = self._judge.between(self.env_steps)
+        if result is None:
             return {}
         self.results.offer_best(result.return_mean, self.env_steps)
-        self._tell(events.Evaluated(self.env_steps, result))
-        log.info("env_steps=%d %s", self.env_steps, result.fact_line())
         return {"eval": result.summary()}
-
-    def _evaluation(self, episodes: int, seed: int) -> Evaluation:
-        torch.set_num_threads(1)
-        self._tell(events.EvaluationStarted(episodes))
-        settings = self.settings
-        return play_episodes(
-            self.policy,
-            self.eval_spec,
-            episodes=episodes,
-            seed=seed,
-            deterministic=settings.eval_deterministic,
-            n_workers=settings.n_workers,
-            on_episode=lambda index, episode: self._tell(events.EpisodeEvaluated(index + 1, episodes, episode)),
-            stopped=lambda: self._stop,
-            **process_options(settings),
-        )
-
-    def _final_evaluation(self, episodes: int) -> Evaluation | None:
-        """Ctrl-C ends it: what was played until then counts."""
-        try:
-            with stop_on_signal(self.request_stop):
-                result = self._evaluation(episodes, seed=0)
-                return self._filmed(result) if self.settings.video and not self._stop else result
-        except (PoolError, EnvError) as error:
-            log.warning("the final evaluation failed: %s", error)
-            self._tell(events.EvaluationFailed(self.env_steps, str(error)))
-            return None
-
-    def _filmed(self, result: Evaluation) -> Evaluation:
-        path = self.folder.videos / "final.mp4"
-        try:
-            film = film_evaluation(
-                self.policy,
-                self.eval_spec.with_(watch=None),
-                path,
-                seed=0,
-                deterministic=self.settings.eval_deterministic,
-                n_workers=self.settings.n_workers,
-            )
-        except (MissingExtraError, EnvError, PoolError) as error:
-            log.warning("no video: %s", error)
-            return result
-        return replace(result, video=film.path, pictures=film.pictures)
 
     def save(self) -> None:
         """Write a checkpoint of this moment; on a full disk none, and nothing else is lost."""
@@ -318,9 +280,13 @@ class Training:
             "seconds": self.seconds,
             "best": self.results.best,
             "recorder": recorded,
+            "model": self.results.model_meta(self.env_steps),
         }
         checkpoint = Checkpoint(meta, self.policy.state_dict(), self.algorithm.state(), self.rollouts.state())
         save_checkpoint(self.folder.checkpoints, self.env_steps, checkpoint, self.settings.keep_checkpoints)
+        if self.settings.keep_models:
+            self.results.keep_model(self.env_steps)
+        self.results.report_so_far(self._result(None))
 
     def _finish(self) -> TrainResult:
         if self._stop:
@@ -336,19 +302,29 @@ class Training:
     def _write_results(self) -> TrainResult:
         settings, final = self.settings, None
         self.results.write_waiting_best()
-        model = self.results.save_model("final_model.zip", self.env_steps)
+        self.results.save_model("final_model.zip", self.env_steps)
         if settings.final_eval_episodes and not self._stop:
-            final = self._final_evaluation(settings.final_eval_episodes)
+            final = self._judge.at_end(self.env_steps, self.folder.videos / "final.mp4")
+            self._note_final(final)
         best = self.results.best
         is_best = final is not None and final.episodes and (best is None or final.return_mean >= best)
         if is_best or not (self.folder.models / "best_model.zip").exists():
             self.results.save_model("best_model.zip", self.env_steps)
-        result = self._result(model, final if final is not None and final.episodes else None)
+        final = final if final is not None and final.episodes else None
+        result = self._result(final)
         self.results.write(result, final)
-        self._tell(events.Finished(result, final))
+        finished = events.Finished(result, final, self.settings.envs, self.pool.n_workers)
+        log.info("%s", summary_text(finished))
+        self._tell(finished)
         return result
 
-    def _result(self, model: str, final: Evaluation | None) -> TrainResult:
+    def _note_final(self, final: Evaluation | None) -> None:
+        if final is not None and final.episodes:
+            place = {"update": self.updates, "env_steps": self.env_steps, "final": True}
+            time = {"seconds": self.seconds, "eval_s": final.seconds}
+            self.recorder.final_evaluation({**place, "eval": final.summary(), "time": time})
+
+    def _result(self, final: Evaluation | None) -> TrainResult:
         means, seconds = self.recorder.means(), max(self.seconds, 1e-9)
         return TrainResult(
             run_dir=str(self.folder.path),
@@ -361,17 +337,18 @@ class Training:
             success_rate=means["success_rate"] if final is None else final.success_rate,
             train_success_rate=means["success_rate"],
             evaluation=final.to_dict() if final else None,
-            model=model,
+            model=str(self.folder.models / "final_model.zip"),
             worker_restarts=len(self.pool.restarts),
             interrupted=self._stop,
         )
 
-    def request_stop(self) -> bool:
-        """End soon, with a checkpoint; False if that was asked for before."""
+    def request_stop(self, number: int = signal.SIGINT) -> bool:
+        """End soon, with a checkpoint; False if that was asked for before. ``number`` is the signal that asked."""
         if self._stop:
             return False
         self._stop = True
-        self._tell(events.Stopping())
+        log.info("stopping because of %s; a checkpoint is written", signal.Signals(number).name)
+        self._tell(events.Stopping(number))
         return True
 
 
