@@ -72,7 +72,11 @@ def test_the_run_folder_is_complete(trained):
     assert list((run / "logs").glob("events.out.tfevents.*"))
     assert list((run / "checkpoints").glob("step_*.ckpt"))
     rows = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
-    assert [row["update"] for row in rows] == [1, 2, 3, 4]
+    assert [row["update"] for row in rows if "final" not in row] == [1, 2, 3, 4]
+    assert rows[-1]["final"] is True
+    assert rows[-1]["eval"]["mean_reward"] == result["evaluation"]["return_mean"]
+    assert all(set(row["running"]) == {"return_mean", "length_mean"} for row in rows[:-1])
+    assert "mean return" in (run / "logs/train.log").read_text()
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["packages"]["torch"]
     assert len(manifest["rom_sha1"]) == 40
@@ -86,6 +90,7 @@ def test_tensorboard_holds_a_curve_per_slot(trained):
     board.Reload()
     tags = set(board.Tags()["scalars"])
     wanted = {"rollout/ep_rew_mean", "rollout/ep_len_mean", "train/policy_loss", "time/steps_per_s", "game/coins"}
+    wanted |= {"eval/mean_reward", "rollout/running_return_mean"}
     assert wanted | {f"rollout/ep_rew_mean_env_{i}" for i in range(4)} <= tags
 
 
@@ -99,6 +104,16 @@ def test_eval_of_a_model(trained, capsys):
     assert set(first["episode_list"][0]) == {"seed", "return", "length", "metrics"}
     assert main(["eval", "--model", model, "--episodes", "3", "--json", "--list"]) == 0
     assert last_json(capsys)["episode_list"] == first["episode_list"]
+
+
+def test_eval_of_a_checkpoint_and_of_a_model_kept_with_it(capsys):
+    assert main(["train", "--timesteps", "256", "--save-freq", "128", "--keep-models", "--json", *QUICK]) == 0
+    run = Path(last_json(capsys)["run_dir"])
+    played = []
+    for name in ("models/model_000000000128.zip", "checkpoints/step_000000000128.ckpt", "models/final_model.zip"):
+        assert main(["eval", "--model", str(run / name), "--episodes", "2", "--json", "--list"]) == 0
+        played.append(last_json(capsys)["episode_list"])
+    assert played[0] == played[1] != played[2]
 
 
 def test_eval_of_a_model_in_a_game_with_other_options(trained, capsys):
@@ -235,7 +250,7 @@ def test_a_stopped_group_leaves_a_checkpoint_a_summary_and_nothing_else(tmp_path
         out, shown = process.communicate(timeout=60)
     finally:
         process.kill()
-    assert process.returncode == 130, shown
+    assert process.returncode == 128 + stop, shown
     result = json.loads(out.splitlines()[-1])
     assert result["interrupted"] is True
     assert result["worker_restarts"] == 0

@@ -116,7 +116,7 @@ def _evaluate(arguments: argparse.Namespace) -> Any:
     folders: list[str] = []  # of the window, if there is one
     asked: list[bool] = []  # a flag, as an emulator may swallow the exception that Ctrl-C raises
 
-    def request_stop() -> bool:
+    def request_stop(number: int) -> bool:
         asked.append(True)
         for folder in folders:  # the rest of the episode need not keep the pace
             Path(folder, CLOSED).touch()

@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
-from parcade.cli.flags import Parser
+from parcade.cli.flags import Parser, UsageError
+from parcade.cli.terminal import drop_output
+from parcade.config.other_names import our_name, our_verb
 from parcade.errors import ParcadeError, UserError
 
 VERBS = {
@@ -34,17 +36,19 @@ _DESCRIPTION = """Train agents on console games and Gymnasium envs, many games a
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command; 0 is success, 1 a failed run, 2 bad input, 130 Ctrl-C."""
+    """Run one command; 0 is success, 1 a failed run, 2 bad input, 130 Ctrl-C, 143 SIGTERM, 129 SIGHUP."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     _show_warnings()
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: threads that spin starve the games on few cores
     try:
         parser = _parser(arguments)
+        _check_verb(arguments)
         parsed = parser.parse_args(arguments)
         if not hasattr(parsed, "run"):
             parser.print_help()
             return 0
         code: int = parsed.run(parsed)
+        sys.stdout.flush()
         return code
     except UserError as error:
         return _fail(error, 2, "--json" in arguments)
@@ -54,7 +58,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print("\nparcade: stopped", file=sys.stderr)
         return 130
     except BrokenPipeError:  # `parcade games | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        drop_output()
         return 0
 
 
@@ -96,6 +100,15 @@ def _parser(arguments: list[str]) -> Parser:
             verb.add_argument("--json", action="store_true", help="print one line of JSON at the end")
             verb.set_defaults(run=module.run, parser=verb)
     return parser
+
+
+def _check_verb(arguments: list[str]) -> None:
+    """Answer a verb that is none with ours for the same job."""
+    if "--mode" in arguments[:1]:
+        raise UsageError(f"parcade does not know --mode{our_name('--mode', ())}; `parcade --help` lists its verbs")
+    if arguments and not arguments[0].startswith("-") and arguments[0] not in VERBS:
+        word = arguments[0][:100]
+        raise UsageError(f"parcade has no verb {word!r}{our_verb(word, VERBS)}; `parcade --help` lists its verbs")
 
 
 def _fail(error: Exception, code: int, as_json: bool) -> int:

@@ -30,6 +30,10 @@ CHANGEABLE = {
     "total_timesteps",
     "save_freq",
     "keep_checkpoints",
+    "keep_models",
+    "eval_freq",
+    "n_eval_episodes",
+    "eval_minutes",
     "final_eval_episodes",
     "video",
 }
@@ -46,26 +50,29 @@ NAMED_AGAIN = {
 
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the settings that may change."""
-    parser.add_argument("run_dir", metavar="RUN", nargs="?", help="the run's folder [the newest in results/]")
+    parser.add_argument("run_dir", metavar="RUN", nargs="?", help="the run's folder [the newest in --log-root]")
     parser.add_argument("--plain", action="store_true", help="print lines instead of a live display")
     add_window_flags(parser)
-    add_setting_flags(parser, CHANGEABLE | NAMED_AGAIN)
+    add_setting_flags(parser, CHANGEABLE | NAMED_AGAIN | {"log_root"})
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Resume; the last line is JSON on request."""
     from parcade.cli.progress import progress
+    from parcade.cli.terminal import print_result
     from parcade.train.resume import finished, resume
 
     changes = given_settings(arguments)
     if arguments.run_dir is None:
         from parcade.run.directory import newest_run
 
-        newest = newest_run(Path(TrainSettings.model_fields["log_root"].default))
+        log_root = changes.get("log_root") or TrainSettings.model_fields["log_root"].default
+        newest = newest_run(Path(log_root))
         if newest is None:
-            raise UsageError("there is no run in results/; `parcade resume RUN` takes the folder of one elsewhere")
+            raise UsageError(f"there is no run in {log_root}/; `parcade resume RUN` takes the folder of one elsewhere")
         arguments.run_dir = str(newest)
         print(f"the newest run is {newest}", file=sys.stderr)
+    changes.pop("log_root", None)  # it says where to look, and changes nothing of a run
     done = finished(arguments.run_dir, **changes)
     if done is not None:
         text = f"{arguments.run_dir} is finished after {done.env_steps:,} steps; --timesteps N trains on to N steps"
@@ -73,9 +80,9 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps({**asdict(done), "already_finished": True}))
         return 0
-    plain = arguments.plain or arguments.json
-    with opened_window(arguments, str(arguments.run_dir)) as watch, progress(plain) as watcher:
+    shown = progress(arguments.plain or arguments.json, summary_to_stderr=arguments.json)
+    with opened_window(arguments, str(arguments.run_dir)) as watch, shown as watcher:
         result = resume(arguments.run_dir, on_event=watcher, watch=watch, **changes)
     if arguments.json:
-        print(json.dumps({**asdict(result), "already_finished": False}))
-    return 130 if result.interrupted else 0
+        print_result(json.dumps({**asdict(result), "already_finished": False}))
+    return watcher.exit_code

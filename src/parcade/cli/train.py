@@ -8,7 +8,7 @@
   parcade train --algorithm cloning --demonstrations demos.zip   learn from recorded play
 
 The run is written to results/<run_name>/<timestamp>/: config, metrics, checkpoints, models, a video, report.html.
-Ctrl-C ends the training and writes a checkpoint; `parcade resume` continues from it.
+Ctrl-C ends the training and writes a checkpoint; `parcade resume` continues from it. A second Ctrl-C ends it at once.
 You can write numbers as 250k, 2M or 1e6. docs/settings.md explains every setting.
 """
 
@@ -32,13 +32,16 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Train; the last line is JSON on request."""
     from parcade.cli.progress import progress
+    from parcade.cli.terminal import print_result
     from parcade.train.assembly import settings_for, settings_of_file
     from parcade.train.start import train
 
     flags = given_settings(arguments)
     settings = settings_of_file(arguments.config, flags) if arguments.config else settings_for(flags)
-    with opened_window(arguments, settings.name) as watch, progress(arguments.plain or arguments.json) as watcher:
+    plain, as_json = arguments.plain or arguments.json, arguments.json
+    shown = progress(plain, summary_to_stderr=as_json)
+    with opened_window(arguments, settings.name) as watch, shown as watcher:
         result = train(settings, on_event=watcher, watch=watch)
     if arguments.json:
-        print(json.dumps(asdict(result)))
-    return 130 if result.interrupted else 0
+        print_result(json.dumps(asdict(result)))
+    return watcher.exit_code

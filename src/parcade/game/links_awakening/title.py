@@ -100,6 +100,10 @@ class LinksAwakening(Game[LinkState, Progress]):
         "damage": -0.1,
         "death": -1.0,
     }
+    training = {
+        **{"n_envs": 16, "n_steps": 256, "batch_size": 512, "learning_rate": 3e-4, "gamma": 0.997},
+        **{"total_timesteps": 1_000_000, "eval_freq": 0, "final_eval_episodes": 3},  # an episode takes minutes
+    }
     feature_names = (
         *("x", "y", "z", "room_column", "room_row", "overworld", "indoor", "dungeon", "side_view"),
         *(f"faces_{direction}" for direction in _DIRECTIONS),

@@ -52,6 +52,10 @@ class PokemonEmerald(Game[State, Progress]):
         *(Action(name, (name,)) for name in ("up", "down", "left", "right")),
         *(Action(name, (name,), tap=True) for name in ("a", "b")),
     )
+    training = {
+        **{"n_envs": 16, "n_steps": 256, "batch_size": 512, "learning_rate": 3e-4, "gamma": 0.997},
+        **{"total_timesteps": 1_000_000, "eval_freq": 0, "final_eval_episodes": 3},  # an episode takes minutes
+    }
     feature_names = (
         *_SCALARS,
         *(f"{what}_{slot + 1}" for slot in range(PARTY_SLOTS) for what in ("hp", "level", "ill")),

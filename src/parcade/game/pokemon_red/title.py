@@ -96,6 +96,10 @@ class PokemonRed(Game[RedState, Progress]):
         "caught": 0.5,
         "blackout": -0.5,
     }
+    training = {
+        **{"n_envs": 16, "n_steps": 256, "batch_size": 512, "learning_rate": 3e-4, "gamma": 0.997},
+        **{"total_timesteps": 1_000_000, "eval_freq": 0, "final_eval_episodes": 3},  # an episode takes minutes
+    }
     feature_names = (
         *("x", "y", "map", "outdoors", "faces_right", "faces_left", "faces_down", "faces_up", "walking"),
         *("bicycle", "surfing", "in_control", "text_open", "input_ignored"),
