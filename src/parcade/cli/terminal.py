@@ -12,18 +12,18 @@ log = logging.getLogger("parcade.train")
 
 
 class Terminal:
-    """Standard error, as it is at that moment, for as long as somebody reads it."""
+    """Standard error for as long as somebody reads it: as it is now, since rich puts itself in its place meanwhile."""
 
     encoding = "utf-8"
 
     def __init__(self) -> None:
-        self._is_gone = False
+        self._stream, self._is_gone = sys.stderr, False
 
     def write(self, text: str) -> int:
         """Write; once that fails it is logged, and all that follows is lost."""
         if not self._is_gone:
             try:
-                sys.stderr.write(text)
+                self._stream.write(text)
             except (OSError, ValueError):
                 self._leave()
         return len(text)
@@ -32,17 +32,17 @@ class Terminal:
         """Flush, under the same conditions."""
         if not self._is_gone:
             try:
-                sys.stderr.flush()
+                self._stream.flush()
             except (OSError, ValueError):
                 self._leave()
 
     def isatty(self) -> bool:
         """Whether somebody sits there."""
-        return bool(sys.stderr.isatty())
+        return bool(self._stream.isatty())
 
     def fileno(self) -> int:
         """Return the file's number: rich asks it for the width."""
-        return int(sys.stderr.fileno())
+        return int(self._stream.fileno())
 
     def _leave(self) -> None:
         self._is_gone = True
