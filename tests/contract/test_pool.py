@@ -9,6 +9,7 @@ import subprocess
 import sys
 import textwrap
 import threading
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -437,3 +438,9 @@ def test_a_folder_of_states_is_dealt_out_to_the_slots_in_turn(tmp_path, n_worker
     with pool_of("lantern", 5, n_workers=n_workers, state=str(tmp_path)) as pool:
         starts = [pool.call(slot, "get", "_save_states") for slot in range(5)]
     assert starts == [(states[slot % 2],) for slot in range(5)]
+
+
+def test_workers_carry_a_readable_name():
+    with make_pool("lantern", 2, n_workers=2) as pool:
+        names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pool.worker_pids]
+    assert names == ["parcade 0:lante", "parcade 1:lante"]

@@ -94,7 +94,11 @@ class TrainSettings(BaseModel):
     )
 
     n_envs: int | None = _setting(
-        None, "parallel", "number of games that run at once [16 for each core; fewer if n_steps is large]", ge=1, le=65536
+        None,
+        "parallel",
+        "number of games that run at once [16 for each core; fewer if n_steps is large]",
+        ge=1,
+        le=65536,
     )
     n_workers: int | None = _setting(
         None, "parallel", "worker processes [one for each core]; 0 runs all games in this process", ge=0, le=65536

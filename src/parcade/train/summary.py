@@ -25,7 +25,8 @@ def summary_text(finished: Finished) -> str:
     if evaluation is not None:
         lines += _evaluated(evaluation)
     lines += [
-        f"  models       {result.run_dir}/models/best_model.zip, final_model.zip",
+        f"  models       {result.run_dir}/models/",
+        "               best_model.zip, final_model.zip",
         f"  report       {result.run_dir}/report.html",
     ]
     if result.interrupted:
