@@ -162,4 +162,7 @@ def test_a_spec_of_before_loads_and_is_written_with_the_same_fields() -> None:
     spec = EnvSpec.from_dict(written)
     assert (spec.resize, spec.action_scale, spec.imports, spec.missed_tile_cost) == ((48, 48), (1.0, 1.0, 0.2), (), 40)
     assert EnvSpec.from_dict(spec.to_dict()) == spec
-    assert {**spec.to_dict(), "imports": [], "resize": [48, 48], "action_scale": [1.0, 1.0, 0.2]} == {**written, "info_keys": ()}
+    assert {**spec.to_dict(), "imports": [], "resize": [48, 48], "action_scale": [1.0, 1.0, 0.2]} == {
+        **written,
+        "info_keys": (),
+    }
