@@ -15,7 +15,6 @@ class Scripted:
 
     n_slots: int
     n_weights: int
-    preload = ()
 
     @property
     def shape(self):

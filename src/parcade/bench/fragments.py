@@ -19,7 +19,6 @@ class DiceActor:
     """Chooses one of n, each as often."""
 
     n: int
-    preload: tuple[str, ...] = ()
 
     @property
     def shape(self) -> ActorShape:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from parcade.errors import ModelFileError
+from parcade.learn.private_torch import copy_all, fused_adam, has_fused_adam
 
 _ALIGNMENT = 16  # floats in a cache line: every weight begins on one
 
@@ -33,7 +34,7 @@ class FlatParameters:
 
     def gradients_of(self, loss: Tensor) -> None:
         """Put the gradients of ``loss`` into the block; those of the step before are overwritten."""
-        torch._foreach_copy_(self._gradients, torch.autograd.grad(loss, self._parameters))
+        copy_all(self._gradients, torch.autograd.grad(loss, self._parameters))
 
     def places(self, parameters: Iterable[Tensor]) -> list[Tensor]:
         """Return where these parameters' gradients stand in the block."""
@@ -98,26 +99,13 @@ class FlatAdam(torch.optim.Adam):
     def descend(self) -> None:
         """Take a ``step`` without what it does for many tensors, hooks and devices: on a CPU that is half its time."""
         weights, state, group = self._weights, self.state[self._weights], self.param_groups[0]
-        if not state or weights.device.type != "cpu":
+        if not state or weights.device.type != "cpu" or not has_fused_adam():
             self.step()
             return
         assert weights.grad is not None
         state["step"].add_(1)
-        torch._fused_adam_(
-            [weights],
-            [weights.grad],
-            [state["exp_avg"]],
-            [state["exp_avg_sq"]],
-            [],
-            [state["step"]],
-            amsgrad=False,
-            lr=group["lr"],
-            beta1=group["betas"][0],
-            beta2=group["betas"][1],
-            weight_decay=0.0,
-            eps=group["eps"],
-            maximize=False,
-        )
+        moments = state["exp_avg"], state["exp_avg_sq"], state["step"]
+        fused_adam(weights, weights.grad, *moments, lr=group["lr"], betas=group["betas"], eps=group["eps"])
 
 
 def _shaped(block: Tensor, like: Tensor) -> Tensor:

@@ -61,10 +61,10 @@ class Policy(nn.Module):
         size = sum(encoder.size for encoder in self.parts)  # type: ignore[misc]
         only_pictures = all(isinstance(encoder, PixelEncoder) for encoder in self.parts)
         hidden = net.hidden if net.hidden is not None else (() if only_pictures else (128, 128))
-        self.recurrence = Recurrence(size, net.lstm) if net.lstm else None  # type: ignore[arg-type]
+        self.recurrence = Recurrence(size, net.lstm) if net.lstm else None
         size = net.lstm or size
-        self.actor = Mlp(size, hidden, self.distribution.n_params, net.activation)  # type: ignore[arg-type]
-        self.critic = Mlp(size, hidden, 1, net.activation)  # type: ignore[arg-type]
+        self.actor = Mlp(size, hidden, self.distribution.n_params, net.activation)
+        self.critic = Mlp(size, hidden, 1, net.activation)
         free = self.distribution.n_free
         self.log_std = nn.Parameter(torch.zeros(free)) if free else None
         if initialise:

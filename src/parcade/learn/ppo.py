@@ -19,6 +19,7 @@ from parcade.learn.manual_backprop import ManualGradients
 from parcade.learn.minibatches import Minibatch, Minibatches
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
+from parcade.learn.private_torch import has_backward_kernels
 from parcade.learn.rollout import Rollout, agrees_with_actors, evaluate_rollout
 from parcade.pool.actor import Actor
 from parcade.pool.block import Block
@@ -34,7 +35,7 @@ class Ppo:
     ) -> None:
         self.policy, self.settings, self._return_scaler = policy, settings, return_scaler
         self._flat = FlatParameters(list(policy.parameters()))
-        by_hand = policy.values_apart and policy.device.type == "cpu"
+        by_hand = policy.values_apart and policy.device.type == "cpu" and has_backward_kernels()
         self._manual = ManualGradients(policy, self._flat, settings) if by_hand else None
         self._shuffle = torch.Generator().manual_seed(seed)
         self.minibatches = Minibatches(policy, settings.batch_size, self._shuffle)

@@ -16,7 +16,6 @@ class RandomActor:
     """Draws any action of the space, for each step of an episode the same in any process."""
 
     action_space: spaces.Space[Any]
-    preload: tuple[str, ...] = ()
 
     @property
     def shape(self) -> ActorShape:

@@ -222,7 +222,7 @@ class EpisodeNoise:
                 bits = np.random.Philox(key=[self._seed, int(episode_seed[row])], counter=[0, 0, 0, int(chunk[row])])
                 self._buffer[row] = self._sampler.noise(np.random.Generator(bits), _CHUNK)
             self._held[:, stale] = episode_seed[stale], chunk[stale]
-        return self._buffer[self._rows, step]  # type: ignore[no-any-return]
+        return self._buffer[self._rows, step]
 
 
 def check_possible(possible: Array, slots: Sequence[int], leaf: str) -> None:

@@ -28,7 +28,6 @@ class TorchActor:
     net: NetSettings
     in_bfloat16: bool = False
     deterministic: bool = False
-    preload: tuple[str, ...] = ("parcade.learn.torch_actor",)
     _built: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
     def _key(self) -> tuple[Any, ...]:

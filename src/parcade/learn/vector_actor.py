@@ -37,7 +37,6 @@ class VectorActor:
     n_free: int = 0  # parameters at the end of the weights that do not depend on what is seen
     mask: str | None = None  # the leaf whose zeros forbid choices
     deterministic: bool = False
-    preload: tuple[str, ...] = ()
 
     @property
     def shape(self) -> ActorShape:
@@ -118,4 +117,4 @@ class VectorActor:
 
 
 def _relu(x: Array) -> Array:
-    return np.maximum(x, 0, out=x)  # type: ignore[no-any-return]
+    return np.maximum(x, 0, out=x)

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
 import numpy.typing as npt
 
 Array = npt.NDArray[Any]
@@ -53,14 +52,6 @@ class Actor(Protocol):
         """What the block has to hold for it."""
         ...
 
-    @property
-    def preload(self) -> tuple[str, ...]:
-        """Modules that the fork server imports once for all workers."""
-        ...
-
     def prepare(self, weights: Array, seed: int, slots: range) -> Choose:
         """Return what chooses the actions of these slots until the weights change."""
         ...
-
-
-NOTHING: Array = np.zeros((0, 0))

@@ -25,7 +25,7 @@ except ImportError:
 Indices = int | Iterable[int] | None
 
 
-class Sb3VecEnv(VecEnv):  # type: ignore[misc]
+class Sb3VecEnv(VecEnv):
     """A pool with one group as SB3 takes it; closing it closes the pool.
 
     ``infos`` are the envs' own. Where an episode ended they also hold ``terminal_observation`` and, unless a Monitor in

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from typing import Any
 
-import cloudpickle  # type: ignore[import-untyped]
+import cloudpickle
 import cv2
 
 from parcade.env.make import make
@@ -164,7 +164,7 @@ class _Worker:
             shape = first.observation_space, first.action_space, first.metric_names
             _say(control, "spaces", cloudpickle.dumps(shape))
             status, attach = _hear(control)
-        self._mapped = MappedArrays.attach(status.path, status.layout)  # type: ignore[union-attr]
+        self._mapped = MappedArrays.attach(status.path, status.layout)
         self._status: dict[str, Array] = self._mapped.arrays
         blocks = self._blocks_of(attach)
         runners = [self._runner(orders, slot, envs, blocks[0]) for slot in orders.slots]
