@@ -11,6 +11,7 @@ import gymnasium as gym
 from parcade.env.factory import pickle_factory
 from parcade.env.make import make
 from parcade.env.spec import EnvSpec
+from parcade.errors import SettingsError, did_you_mean
 from parcade.game.titles import title_names
 from parcade.pool.opening import POOL_OPTIONS, open_pool
 from parcade.pool.process_pool import ProcessPool
@@ -24,6 +25,10 @@ EnvLike = str | EnvSpec | Callable[[], gym.Env[Any, Any]]
 
 def as_spec(env: EnvLike, **options: Any) -> EnvSpec:
     """Return the spec of a title's name, a Gymnasium id, a spec, or a factory that makes an env."""
+    for name in options:
+        if name not in EnvSpec.__dataclass_fields__:
+            hint = did_you_mean(name, [*EnvSpec.__dataclass_fields__, *POOL_OPTIONS])
+            raise SettingsError(f"an env has no option {name!r}{hint}")
     if isinstance(env, EnvSpec):
         return env.with_(**options) if options else env
     if isinstance(env, str):

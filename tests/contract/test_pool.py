@@ -317,6 +317,8 @@ def test_what_cannot_be_pickled_is_named():
 
 
 def test_what_makes_no_env_is_told_as_the_users_error():
+    with pytest.raises(SettingsError, match=r"an env has no option 'n_wrokers' \(did you mean 'n_workers'"):
+        make_pool(toys.Toy, 1, n_wrokers=2)
     with pytest.raises(EnvError, match=r"returned int, wanted a gymnasium\.Env"):
         make_pool(lambda: 3, 1, n_workers=1)
     with pytest.raises(EnvError, match=r"id 'CartPole-v11' is not registered \(did you mean"):

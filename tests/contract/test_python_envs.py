@@ -58,11 +58,17 @@ def parcade_train(folder: Path, *words: str) -> dict:
     return json.loads(done.stdout.splitlines()[-1])
 
 
+def rows_of(folder):
+    """Return the rows of updates; the last line of metrics.jsonl may be the final evaluation's."""
+    rows = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    return [row for row in rows if "losses" in row]
+
+
 def test_success_and_chosen_keys_of_the_info_reach_metrics_monitors_and_evaluations(tmp_path):
     (tmp_path / "own.py").write_text(OWN)
     result = parcade_train(tmp_path, "--env-id", "own:Corner", "--info-keys", "said", "--reward-clip", "1")
     folder = tmp_path / result["run_dir"]
-    row = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])
+    row = rows_of(folder)[-1]
     assert 0 <= row["success_rate"] <= 1
     assert row["game"]["said"] == pytest.approx(row["return_mean"])  # rewards are clipped to 1
     assert row["game"]["raw_return"] == pytest.approx(7 * row["return_mean"])
@@ -84,7 +90,7 @@ def test_success_and_chosen_keys_of_the_info_reach_metrics_monitors_and_evaluati
 def test_an_env_that_tells_no_success_has_none(tmp_path):
     result = parcade.train(env=toys.Toy, log_root=str(tmp_path), n_workers=0, total_timesteps=64, **SMALL)
     assert result.success_rate is result.train_success_rate is None
-    row = json.loads((Path(result.run_dir) / "metrics.jsonl").read_text().splitlines()[-1])
+    row = rows_of(Path(result.run_dir))[-1]
     assert row["success_rate"] is None
 
 

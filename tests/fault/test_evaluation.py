@@ -1,5 +1,8 @@
 """Evaluations in a pool: the numbers of one env played alone, whatever the workers and whatever happens to them."""
 
+import os
+import time
+
 import cloudpickle
 import numpy as np
 import pytest
@@ -100,3 +103,23 @@ def test_chance_is_the_same_twice_and_another_seed_is_another_chance():
     assert seen(first) == seen(again)
     other = evaluate(random=True, spec=spec, episodes=3, seed=2, n_workers=0)
     assert not np.array_equal([e.total_reward for e in first.episodes], [e.total_reward for e in other.episodes])
+
+
+def test_a_hang_does_not_keep_an_evaluation_from_being_stopped():
+    began, hanging = time.monotonic(), toy_spec(toys.Hang, where="reset")
+    result = play_episodes(None, hanging, episodes=4, n_workers=1, stopped=lambda: time.monotonic() - began > 1)
+    assert result.episodes == ()
+    assert time.monotonic() - began < 20
+
+
+def test_episodes_that_a_crash_cuts_are_counted(caplog):
+    class Falls(toys.Toy):
+        def step(self, action):
+            if self._steps == 2:
+                os._exit(7)
+            return super().step(action)
+
+    result = play_episodes(None, EnvSpec(factory=cloudpickle.dumps(Falls)), episodes=2, n_workers=1, restarts=20)
+    assert result.cut_episodes == 2
+    assert result.to_dict()["cut_episodes"] == 2
+    assert "2 episodes of the evaluation were cut" in caplog.text

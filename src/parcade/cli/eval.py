@@ -32,7 +32,7 @@ from parcade.cli.flags import (
 
 ENV_SETTINGS = {
     *("game", "env_id", "rom", "state", "console", "imports", "env_kwargs", "max_steps", "frame_skip", "observation"),
-    *("game_options", "reward_weights", "racing"),
+    *("game_options", "reward_weights", "racing", "n_workers"),
 }
 LINE_EVERY_S = 5.0
 
@@ -110,7 +110,7 @@ def _evaluate(arguments: argparse.Namespace) -> Any:
     other = given.get("env_id" if spec.game else "game")
     if other is not None:
         raise UsageError(f"{arguments.model} was trained in {spec.label}; it cannot play {other}")
-    racing = given.pop("racing", None)
+    racing, n_workers = given.pop("racing", None), given.pop("n_workers", None)
     if racing and "CarRacing" not in (given.get("env_id") or spec.env_id or ""):
         raise UsageError(f"--{racing} is for CarRacing, not for {given.get('env_id') or spec.label}")
     folders: list[str] = []  # of the window, if there is one
@@ -134,6 +134,7 @@ def _evaluate(arguments: argparse.Namespace) -> Any:
             deterministic=arguments.deterministic,
             racing=racing or "official",
             video=arguments.video,
+            n_workers=n_workers,
             on_episode=_counter(arguments.episodes),
             watch=watch,
             stopped=lambda: bool(asked),

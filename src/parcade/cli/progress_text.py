@@ -66,7 +66,9 @@ def evaluated(event: Evaluated) -> str:
     success = "" if result.success_rate is None else f", success {result.success_rate:.2f}"
     episodes = counted(len(result.episodes), "episode")
     if len(result.episodes) < result.wanted:
-        episodes += f" of {result.wanted}, then the time was over"
+        episodes += f" of {result.wanted}"
+    if result.cut_episodes:
+        episodes += f", {result.cut_episodes} cut by crashes"
     return f"evaluated after step {event.env_steps:,}: return {result.return_mean:.2f}{success} ({episodes})"
 
 

@@ -82,6 +82,7 @@ class ProcessPool(Pool):
             preload=preload,
         )
         self.restarts = self._supervisor.restarts
+        self._supervisor.while_waiting = lambda: self.while_waiting()
         self._step_deadline_s = step_deadline_s
         self._pending: list[set[int]] = [set() for _ in orders]  # per worker: groups it has not finished
         self._pulses: list[tuple[int, float] | None] = [None for _ in orders]  # heartbeats seen, and when

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
@@ -63,6 +63,7 @@ class Supervisor:
         self._poisoned: set[tuple[int, int]] = set()  # (slot, episode) whose reset kills
         self._cuts: dict[tuple[int, int], int] = {}  # (slot, episode) -> the step that kills
         self._progress: Progress | None = None
+        self.while_waiting: Callable[[], None] = lambda: None
         self._launcher = Launcher(self.handles, start_method, step_deadline_s, preload)
         self._budget = budget
         self._step_deadline_s, self._start_deadline_s = step_deadline_s, start_deadline_s
@@ -236,6 +237,7 @@ class Supervisor:
                 if said == word and serial == handle.serial:
                     return payload
                 continue
+            self.while_waiting()
             beats = self._beats(handle)
             if beats != last:
                 last, since = beats, time.monotonic()

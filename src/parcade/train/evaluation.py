@@ -5,8 +5,9 @@ from __future__ import annotations
 import logging
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from parcade.learn.encoders import CNNS, LeafShape
 from parcade.learn.policy import NetSettings, Policy
 from parcade.learn.random_actor import RandomActor
 from parcade.pool.actor import Actor, Array
+from parcade.pool.block import Block
 from parcade.pool.opening import open_pool
 from parcade.pool.pool import Pool
 from parcade.pool.seeding import NumberedEpisodes
@@ -72,6 +74,7 @@ class Evaluation:
     video: str | None = None
     wanted: int = 0  # episodes there should have been; fewer were played where somebody or eval_minutes stopped it
     env: str = ""  # the title or Gymnasium id that was played
+    cut_episodes: int = 0  # that a step ended by killing its worker again and again
 
     @property
     def return_mean(self) -> float:
@@ -126,6 +129,7 @@ class Evaluation:
             "success_rate": self.success_rate,
             "seconds": self.seconds,
             "video": self.video,
+            "cut_episodes": self.cut_episodes,
         }
         if with_episodes:
             result["episode_list"] = [
@@ -256,23 +260,47 @@ def play_episodes(
     found: dict[int, EpisodeResult] = {}
     with open_pool(judged(spec), n_slots, n_workers=n_workers, episodes=numbered, **options) as pool:
         actor, weights = playing(policy, pool, spec, deterministic)
-        pool.reset()
-        n_steps = 1
-        while not numbered.are_over(pool.status["episode"]) and not (stopped is not None and stopped()):
-            began = time.perf_counter()
-            block = pool.play(actor, weights, seed, n_steps)
-            n_steps = _fitting_steps((time.perf_counter() - began) / n_steps)
-            for ended in block.episodes():
-                number = numbered.number(ended.slot, ended.number)
-                found[number] = EpisodeResult(
-                    first_seed(seed) + number, ended.total_reward, ended.length, dict(ended.metrics)
-                )
-                if on_episode is not None:
-                    on_episode(len(found) - 1, found[number])
-        if numbered.are_over(pool.status["episode"]) and len(found) < episodes:
-            log.warning("%d of %d episodes could not be begun and are left out", episodes - len(found), episodes)
+        if stopped is not None:
+            pool.while_waiting = partial(_stop_if, stopped)
+        try:
+            for block in _blocks(pool, numbered, actor, weights, seed):
+                for ended in block.episodes():
+                    number = numbered.number(ended.slot, ended.number)
+                    found[number] = EpisodeResult(
+                        first_seed(seed) + number, ended.total_reward, ended.length, dict(ended.metrics)
+                    )
+                    if on_episode is not None:
+                        on_episode(len(found) - 1, found[number])
+                pool.while_waiting()
+            if len(found) < episodes:
+                log.warning("%d of %d episodes could not be begun and are left out", episodes - len(found), episodes)
+        except _StoppedError:
+            pool.close(at_once=True)  # an env may hang: nobody waits for it
+        cut = pool.cut_episodes
+    if cut:
+        log.warning("%d episodes of the evaluation were cut: a step of theirs kills its worker every time", cut)
     results = tuple(found[number] for number in sorted(found))
-    return Evaluation(results, time.perf_counter() - started, env=spec.label, wanted=episodes)
+    return Evaluation(results, time.perf_counter() - started, env=spec.label, wanted=episodes, cut_episodes=cut)
+
+
+def _blocks(pool: Pool, numbered: NumberedEpisodes, actor: Actor, weights: Array, seed: int) -> Iterator[Block]:
+    """Play until no slot has an episode left, a moment at a time."""
+    pool.reset()
+    n_steps = 1
+    while not numbered.are_over(pool.status["episode"]):
+        began = time.perf_counter()
+        block = pool.play(actor, weights, seed, n_steps)
+        n_steps = _fitting_steps((time.perf_counter() - began) / n_steps)
+        yield block
+
+
+class _StoppedError(Exception):
+    """Somebody asked an evaluation to end."""
+
+
+def _stop_if(stopped: Callable[[], bool]) -> None:
+    if stopped():
+        raise _StoppedError
 
 
 def film_evaluation(

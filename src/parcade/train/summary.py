@@ -38,7 +38,7 @@ def _evaluated(evaluation: Evaluation) -> list[str]:
     played = len(evaluation.episodes)
     seeds = counted(played, "unseen seed")
     if played < evaluation.wanted:
-        seeds += f" (of {evaluation.wanted:,}, then the time was over)"
+        seeds += f" (of {evaluation.wanted:,})"
     lines = []
     if evaluation.success_rate is not None:
         lines.append(f"  success      {evaluation.success_rate:.2f} on {seeds}")
@@ -47,4 +47,9 @@ def _evaluated(evaluation: Evaluation) -> list[str]:
         *lines,
         f"  evaluated    return {spread} on {seeds}",
         f"               of {evaluation.env}, by the final model",
+        *(
+            [f"  crashes      cut {counted(evaluation.cut_episodes, 'episode')} of these"]
+            if evaluation.cut_episodes
+            else []
+        ),
     ]

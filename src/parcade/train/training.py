@@ -103,12 +103,12 @@ class Training:
         self.pool = pool_of(self.spec, settings)
         self._stack.callback(self.pool.close)
         self.policy = policy_of(settings, self.pool)
-        for warning in warnings_for(settings, self.policy):
-            log.warning("%s", warning)
         self.algorithm = algorithm_of(settings, self.policy)
         self._judge = Judge(settings, self.policy, self.eval_spec, self._tell, lambda: self._stop)
         self._threads = settings.num_threads or learning_threads(self.policy)
         check_memory(settings, self.pool.observation_space)
+        for warning in warnings_for(settings, self.policy):
+            log.warning("%s", warning)
         seed = settings.seed * 2 + 1
         self.rollouts = Rollouts(self.pool, self.algorithm, settings.n_steps, seed, overlap=settings.overlap)
         self.rollouts.while_waiting(self._look_up)
@@ -203,9 +203,9 @@ class Training:
 
     def _look_up(self, steps: int) -> None:
         """Show how far the games are in a rollout, and give it up where the training is to end."""
+        self._tell(events.Playing(self.env_steps + steps, self.settings.rows_per_update))
         if self._stop:
             raise PlayInterruptedError
-        self._tell(events.Playing(self.env_steps + steps, self.settings.rows_per_update))
 
     def note(self, block: Block, losses: dict[str, float], play_s: float, learn_s: float) -> None:
         """Write down an update, evaluate and save where it is time."""
