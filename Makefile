@@ -25,7 +25,7 @@ TRAIN_FLAGS = $(if $(GAME),--game $(GAME)) $(if $(ROM),--rom $(ROM)) $(if $(STAT
 
 RACING_FLAGS = $(if $(SEED),--seed $(SEED)) $(TRAIN_FLAGS)
 
-.PHONY: help train train-20k train-parallel train-pure-rl racing play test check bench roms roms-check clean
+.PHONY: help train train-20k train-parallel train-pure-rl racing play test test-long check bench roms roms-check clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -73,8 +73,13 @@ play: $(VENV)/.core  ## play the built-in game yourself, in a window
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[view]'
 	$(BIN)/parcade play --game $(or $(GAME),lantern)
 
-test: $(VENV)/.dev $(VENV)/.apt-test  ## all tests
-	$(BIN)/python -m pytest tests/architecture tests/unit tests/learn tests/contract tests/resume tests/fault tests/cli tests/docs
+TESTS := tests/architecture tests/unit tests/learn tests/contract tests/resume tests/fault tests/cli tests/docs
+
+test: $(VENV)/.dev $(VENV)/.apt-test  ## all tests but the long ones
+	$(BIN)/python -m pytest -m "not long" $(TESTS)
+
+test-long: $(VENV)/.dev $(VENV)/.apt-test  ## the tests that take ten seconds and more each
+	$(BIN)/python -m pytest -m long $(TESTS)
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests

@@ -156,6 +156,7 @@ def test_a_killed_run_takes_its_window_along(screen):
         wait_until(lambda: not folder.exists())
 
 
+@pytest.mark.long
 def test_the_numbers_are_those_of_a_run_nobody_watched(screen, tmp_path):
     runs = []
     for extra in (["--visual", "--render-freq", "1", "--observation", "both"], ["--observation", "both"]):

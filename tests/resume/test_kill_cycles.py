@@ -22,6 +22,7 @@ def tool():
     return module
 
 
+@pytest.mark.long
 @pytest.mark.timeout(900)  # seconds where cores are free
 def test_three_kills_end_in_the_same_numbers():
     command = [sys.executable, str(TOOL), "--kills", "3", "--minutes", "14", "--seed", "1", "--json"]

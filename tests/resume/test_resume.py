@@ -89,6 +89,7 @@ def test_killed_and_resumed_is_the_same_as_unbroken(tmp_path, unbroken, after, f
     same_as(unbroken, resume(run, n_workers=then_workers))
 
 
+@pytest.mark.long
 def test_killed_several_times(tmp_path, unbroken):
     run = start_and_kill(tmp_path, 2, 2)
     for after in (4, 6):

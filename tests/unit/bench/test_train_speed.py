@@ -12,6 +12,7 @@ from parcade.bench.networks import BareLearning, BareNetwork, sb3_policy
 from parcade.bench.single_file_ppo import SingleFilePpo
 
 
+@pytest.mark.long
 def test_features_case_measures_everybody():
     pytest.importorskip("stable_baselines3", reason="stable-baselines3 is not installed (extra dev)")
     from parcade.bench.train_speed import Scale, bench_train
