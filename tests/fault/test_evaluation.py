@@ -86,14 +86,15 @@ def test_every_worker_takes_a_folder_of_states_in_turn(tmp_path):
     assert found[0] == found[1] == found[2]
 
 
-def test_it_can_be_stopped_at_once():
+@pytest.mark.parametrize("n_workers", [0, 2])
+def test_it_can_be_stopped_at_once(n_workers):
     asked = []
 
     def stopped():
         asked.append(True)
         return len(asked) > 3
 
-    result = play_episodes(None, toy_spec(toys.Toy), episodes=10_000, n_workers=2, stopped=stopped)
+    result = play_episodes(None, toy_spec(toys.Toy), episodes=10_000, n_workers=n_workers, stopped=stopped)
     assert len(result.episodes) < 10_000
 
 

@@ -23,6 +23,7 @@ def _importable(monkeypatch):
     sys.modules.pop("eval_faults", None)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", WORDS)
 def test_training_goes_on_and_the_log_names_the_fault(tmp_path, how):
     told = []

@@ -19,7 +19,7 @@ from parcade.env.sharing import one_console_per_process
 from parcade.env.slot import leaves
 from parcade.env.space_json import space_from_json
 from parcade.env.spec import EnvSpec, Watch
-from parcade.errors import ModelFileError, SettingsError
+from parcade.errors import ModelFileError, ParcadeError, SettingsError
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.host.cores import usable_cores
 from parcade.host.input_file import short
@@ -294,7 +294,7 @@ def _blocks(pool: Pool, numbered: NumberedEpisodes, actor: Actor, weights: Array
         yield block
 
 
-class _StoppedError(Exception):
+class _StoppedError(ParcadeError):
     """Somebody asked an evaluation to end."""
 
 

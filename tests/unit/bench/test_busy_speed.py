@@ -9,6 +9,8 @@ from parcade.cli.main import main
 from parcade.console.gba import GameBoyAdvance
 from parcade.console.rom import builtin_rom
 
+pytestmark = pytest.mark.long
+
 
 def test_the_cpu_never_halts_and_every_frame_is_worked_through():
     console, game = GameBoyAdvance(builtin_rom("busy.gba")), Busy()

@@ -11,6 +11,8 @@ from parcade.bench.peers import LeanEnv
 from parcade.cli.main import main
 from parcade.env.spec import EnvSpec
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def result(tmp_path_factory):

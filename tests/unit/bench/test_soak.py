@@ -5,6 +5,7 @@ import os
 import signal
 
 import numpy as np
+import pytest
 
 from parcade.bench.endurance import endure
 from parcade.bench.soak import checksum, soak
@@ -12,6 +13,8 @@ from parcade.cli.main import main
 from parcade.env.spec import EnvSpec
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
+
+pytestmark = pytest.mark.long
 
 
 def test_kills_change_nothing():
