@@ -26,7 +26,7 @@ def batched(space: spaces.Space[Any], actions: Any, n_envs: int, *, prefers_each
     if is_batch and not (is_each and (prefers_each or isinstance(actions, list))):
         return actions
     if is_each:
-        return _stacked(space, each)
+        return stacked(space, each)
     raise SettingsError(
         f"the actions are {type(actions).__name__} of {_length(actions)}, wanted one action of {space} for each of "
         f"{n_envs} envs, or its structure with {n_envs} rows at each leaf"
@@ -47,11 +47,12 @@ def _fits(space: spaces.Space[Any], value: Any, rows: tuple[int, ...]) -> bool:
         return False
 
 
-def _stacked(space: spaces.Space[Any], each: Sequence[Any]) -> Any:
+def stacked(space: spaces.Space[Any], each: Sequence[Any]) -> Any:
+    """Return single actions as one batch in the structure of ``space``."""
     if isinstance(space, spaces.Dict):
-        return {key: _stacked(part, [action[key] for action in each]) for key, part in space.spaces.items()}
+        return {key: stacked(part, [action[key] for action in each]) for key, part in space.spaces.items()}
     if isinstance(space, spaces.Tuple):
-        return tuple(_stacked(part, [action[at] for action in each]) for at, part in enumerate(space.spaces))
+        return tuple(stacked(part, [action[at] for action in each]) for at, part in enumerate(space.spaces))
     return np.stack([np.asarray(action) for action in each])
 
 

@@ -26,7 +26,6 @@ from parcade.host.input_file import short
 from parcade.learn.actors import actor_for, actor_weights
 from parcade.learn.encoders import CNNS, LeafShape
 from parcade.learn.policy import NetSettings, Policy
-from parcade.learn.random_actor import RandomActor
 from parcade.pool.actor import Actor, Array
 from parcade.pool.block import Block
 from parcade.pool.opening import open_pool
@@ -36,6 +35,7 @@ from parcade.run.model_file import load_model, load_weights
 from parcade.train.film import FILMED_EPISODES, Film, Picture, film_episodes
 from parcade.train.network_size import check_network
 from parcade.train.python_env import PythonEnv, named_env
+from parcade.train.random_actor import RandomActor
 
 log = logging.getLogger("parcade.train")
 SLOTS_A_WORKER = 4  # enough for the network to be quick, few enough that the last episodes do not leave slots idle

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from gymnasium import spaces
 
+from parcade.env.action_batches import stacked
 from parcade.pool.actor import ActorRows, ActorShape, Array, Choose
 
 
@@ -31,14 +32,6 @@ class RandomActor:
             for episode, step in zip(rows.episode_seed.tolist(), rows.episode_step.tolist(), strict=True):
                 space.seed(int(np.random.SeedSequence([seed, episode, step]).generate_state(1)[0]))
                 drawn.append(space.sample())
-            return _stacked(space, drawn)
+            return stacked(space, drawn)
 
         return choose
-
-
-def _stacked(space: spaces.Space[Any], values: list[Any]) -> Any:
-    if isinstance(space, spaces.Dict):
-        return {key: _stacked(part, [value[key] for value in values]) for key, part in space.spaces.items()}
-    if isinstance(space, spaces.Tuple):
-        return tuple(_stacked(part, [value[i] for value in values]) for i, part in enumerate(space.spaces))
-    return np.stack([np.asarray(value) for value in values])
