@@ -12,6 +12,7 @@ from importlib import metadata
 from typing import Any
 
 from parcade.console.base import Screen, check_frames, check_range
+from parcade.console.cartridge import TYPE, check_cartridge
 from parcade.console.picture import ScreenPictures
 from parcade.console.pyboy_state import pack, readings, unpack
 from parcade.console.rom import Rom
@@ -39,7 +40,6 @@ _READABLE = ((0x0000, 0x10000),)
 _WRITABLE = ((0x8000, 0x10000),)
 _WORK_RAM = range(0xC000, 0xE000)
 _STATE_VERSION: int = getattr(utils, "STATE_VERSION", -1)  # not known: every state is tried first
-_CARTRIDGE_TYPE = 0x147  # in the ROM's header
 _KNOWN_RAM_LAYOUT = {"2.8.1"}  # PyBoy versions whose work RAM may be viewed in place
 _SETTLED = 40  # frames after power-on: the boot logo is shown and the LCD has been on for a while
 _tried: dict[tuple[str, bytes], bytes] = {}  # ROM and foreign state, by their hashes: the state as PyBoy reads it
@@ -52,8 +52,7 @@ class GameBoy(ScreenPictures):
     screen_shape: tuple[int, int, int] = (144, 160, 4)
 
     def __init__(self, rom: Rom) -> None:
-        if rom.system != "gb":
-            raise RomError(f"{rom.name} is no Game Boy ROM (its header checksum is wrong); give a .gb or .gbc file")
+        check_cartridge(rom)
         self._rom, self._sha1 = rom, rom.sha1
         self._pyboy = _new_pyboy(rom)
         self._memory = self._pyboy.memory
@@ -133,7 +132,11 @@ class GameBoy(ScreenPictures):
 
 def _new_pyboy(rom: Rom) -> Any:
     # From bytes, never from a path: PyBoy reads and writes <rom>.ram beside a path, which N games would share.
-    pyboy = PyBoy(io.BytesIO(rom.data), window="null", sound_emulated=False, log_level="CRITICAL")
+    try:
+        pyboy = PyBoy(io.BytesIO(rom.data), window="null", sound_emulated=False, log_level="CRITICAL")
+    except Exception as error:
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise RomError(f"{rom.name} does not start in PyBoy ({told}); it is damaged, or try console mgba") from None
     pyboy.set_emulation_speed(0)
     return pyboy
 
@@ -148,7 +151,7 @@ def _try(save_state: bytes, rom: Rom) -> bytes:
     pyboy = _new_pyboy(rom)
     try:
         pyboy.tick(_SETTLED, False, False)
-        for raw in readings(save_state, rom.data[_CARTRIDGE_TYPE]):
+        for raw in readings(save_state, rom.data[TYPE]):
             file = io.BytesIO(raw)
             try:
                 pyboy.load_state(file)

@@ -21,10 +21,14 @@ def save_memory_block(raw_size: int, save_memory: bytes) -> bytes:
     return _HEADER.pack(SAVE_MEMORY, len(save_memory), offset) + bytes(_HEADER.size) + save_memory
 
 
+_ADVANCE_SIZE = 0x61000  # of a raw state of a Game Boy Advance
+
+
 def unpack(save_state: bytes, raw_size: int) -> tuple[memoryview, bytes]:
     """Return the raw state and the save memory (empty if there is none) of a state file; SaveStateError if damaged."""
     if save_state.startswith(_PYBOY):
-        raise SaveStateError("the save state is a state of PyBoy; mGBA cannot read it: use console pyboy")
+        what = "use it with a Game Boy ROM" if raw_size == _ADVANCE_SIZE else "use console pyboy"
+        raise SaveStateError(f"the save state is a state of PyBoy; mGBA cannot read it: {what}")
     if save_state.startswith(_PNG):
         raw, blocks = _unpack_png(save_state, raw_size)
     else:

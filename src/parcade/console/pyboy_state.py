@@ -78,11 +78,10 @@ def _refuse_foreign(save_state: bytes) -> None:
             "the save state is gzipped, as stable-retro's are; PyBoy cannot read it: use console libretro"
         )
     first = int.from_bytes(save_state[:4], "little")
-    for (magic, size), system in ((_MGBA_GB, "Game Boy"), (_MGBA_GBA, "Game Boy Advance")):
+    here, there = "use console mgba", "use it with a Game Boy Advance ROM"
+    for (magic, size), system, what in ((_MGBA_GB, "Game Boy", here), (_MGBA_GBA, "Game Boy Advance", there)):
         if first & ~_MGBA_VERSIONS == magic and len(save_state) >= size:
-            raise SaveStateError(
-                f"the save state is an mGBA state of a {system}; PyBoy cannot read it: use console mgba"
-            )
+            raise SaveStateError(f"the save state is an mGBA state of a {system}; PyBoy cannot read it: {what}")
 
 
 def readings(raw: bytes, cartridge_type: int) -> list[bytes]:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from parcade.console.base import Console
+from parcade.console.cartridge import check_cartridge
 from parcade.console.rom import Rom
 from parcade.errors import RomError, SettingsError, did_you_mean
 
@@ -31,6 +32,7 @@ class ConsoleKind:
     is_here: Callable[[], bool]
     open: Callable[[Rom, str], Console]  # of a ROM and its system
     one_per_process: bool = False
+    check: Callable[[Rom], None] = lambda rom: None  # raises RomError for a ROM it cannot play, without starting it
 
     def plays(self, system: str) -> bool:
         """Whether games of ``system`` run on it."""
@@ -72,10 +74,21 @@ def console_for(system: str, wanted: str = AUTO) -> ConsoleKind:
 
 def open_console(rom: Rom, wanted: str = AUTO, system: str | None = None) -> Console:
     """Return a console with ``rom`` inside; ``system`` names the machine where the ROM's header does not tell it."""
+    kind, system = _kind_of(rom, wanted, system)
+    return kind.open(rom, system)
+
+
+def check_playable(rom: Rom, wanted: str = AUTO, system: str | None = None) -> None:
+    """Raise what ``open_console`` would raise for a ROM that cannot be played, as far as its header tells."""
+    kind, _ = _kind_of(rom, wanted, system)
+    kind.check(rom)
+
+
+def _kind_of(rom: Rom, wanted: str, system: str | None) -> tuple[ConsoleKind, str]:
     system = rom.system or system
     if not system:
         raise RomError(f"{rom.name} is neither a Game Boy nor a Game Boy Advance ROM")
-    return console_for(system, wanted).open(rom, system)
+    return console_for(system, wanted), system
 
 
 def _by_priority() -> list[ConsoleKind]:
@@ -114,6 +127,6 @@ def _open_libretro(rom: Rom, system: str) -> Console:
     return LibretroConsole(rom)
 
 
-register(ConsoleKind("pyboy", ("gb",), 10, _has_pyboy, _open_pyboy))
+register(ConsoleKind("pyboy", ("gb",), 10, _has_pyboy, _open_pyboy, check=check_cartridge))
 register(ConsoleKind("mgba", ("gb", "gba"), 20, _has_mgba, _open_mgba))
 register(ConsoleKind("libretro", None, 30, _has_stable_retro, _open_libretro, one_per_process=True))

@@ -11,6 +11,7 @@ from pathlib import Path
 from parcade.errors import RomError
 from parcade.host.input_file import read_input
 
+SHORTEST_GBA = 4096  # bytes; cartridges have a million or more, small programs of hobbyists about this many
 LARGEST_ROM = 64 * 1024 * 1024  # no cartridge of the supported consoles is larger
 
 
@@ -61,6 +62,24 @@ def read_rom(path: str | Path) -> Rom:
     if len(data) < 0x150:
         raise RomError(f"{path} has {len(data)} bytes, too few for a cartridge; give a ROM file")
     return Rom(data, path.name)
+
+
+def is_rom(path: str | Path) -> bool:
+    """Whether the file at ``path`` has the header of a cartridge."""
+    try:
+        return bool(read_rom(path).system)
+    except RomError:
+        return False
+
+
+def what_is_cut(rom: Rom) -> str | None:
+    """Return in words that a ROM is too short to be whole, as far as its length tells; None where it is not."""
+    if rom.system != "gba" or len(rom.data) >= SHORTEST_GBA:
+        return None
+    return (
+        f"{rom.name} has {len(rom.data):,} bytes, too few to be a whole Game Boy Advance cartridge; "
+        "if the game does not start, make the dump anew"
+    )
 
 
 def builtin_rom(file_name: str) -> Rom:

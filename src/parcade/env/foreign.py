@@ -8,6 +8,7 @@ Python. A config file is the user's own: its modules may also lie in the current
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -20,6 +21,7 @@ from parcade.env.fingerprint import fingerprint
 from parcade.env.preprocessing_record import defaults, is_for_games
 from parcade.env.spec import FACTORY_MISSING, EnvSpec
 from parcade.errors import EnvError, SettingsError
+from parcade.game.guide import guide_milestones
 from parcade.game.titles import find_modules_here, find_title
 from parcade.host.input_file import short
 
@@ -65,7 +67,9 @@ class ForeignSpec:
             if field not in said:
                 self._check_path(field, getattr(spec, field), (noted or {}).get(field))
         if spec.game is not None:
-            find_title(spec.game, spec.game_options)
+            game = find_title(spec.game, spec.game_options)
+            if spec.guide is not None:
+                guide_milestones(spec.guide, game)
         elif spec.env_id is not None and "env_kwargs" not in said:
             self._check_arguments(spec)
         return spec
@@ -90,6 +94,26 @@ class ForeignSpec:
                     f"{self.where} gives {spec.env_id} the argument {name}={short(value)}, which is not passed on "
                     "unasked; repeat all with --env-kwargs if you trust them"
                 )
+
+
+def flags_again(spec: EnvSpec, *, with_files: bool = False) -> list[str]:
+    """Return the flags without which ``accepted`` refuses a file that describes ``spec``.
+
+    ROM and save state are among them ``with_files``: a file that notes no SHA-1 of theirs is not trusted with a path.
+    """
+    named: dict[str, str] = {}
+    for field, text, _ in _modules(spec):
+        named[field] = f"{named[field]},{text}" if field in named else text
+    if with_files:
+        named |= {field: path for field in _PATHS if (path := getattr(spec, field)) is not None}
+    flags = [word for field, text in named.items() for word in (_FLAGS[field], text)]
+    if spec.env_id is not None:
+        try:
+            ForeignSpec(spec, "")._check_arguments(spec)
+        except EnvError:
+            told = (f"{name}={v if isinstance(v, str) else json.dumps(v)}" for name, v in spec.env_kwargs.items())
+            flags += ["--env-kwargs", ",".join(told)]
+    return flags
 
 
 def check_config_modules(spec: EnvSpec, named: Mapping[str, Any], where: str) -> None:

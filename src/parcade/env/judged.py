@@ -10,6 +10,7 @@ from parcade.env.preprocessing_record import default_of, rules
 from parcade.env.racing.variants import CarRacingVariants
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
+from parcade.game.guide import without_rewards
 
 
 class Variants(Protocol):
@@ -60,9 +61,14 @@ def trained_as(spec: EnvSpec, choice: str | None) -> EnvSpec:
 
 
 def evaluated_as(spec: EnvSpec, choice: str = "official") -> EnvSpec:
-    """Return the env an agent trained in ``spec`` is evaluated in: nothing that is for training only, whole rewards."""
+    """Return the env an agent trained in ``spec`` is evaluated in: nothing that is for training only, whole rewards.
+
+    A guide still shows what comes next, which the policy needs; it pays nothing, so that returns are the title's own.
+    """
     dropped = [name for name, rule in rules(EnvSpec).items() if rule.training_only]
     spec = spec.with_(**{part.name: default_of(part) for part in fields(EnvSpec) if part.name in dropped})
+    if spec.guide is not None:
+        spec = spec.with_(guide=without_rewards(spec.guide))
     variants = _variants_of(spec.env_id)
     return spec if variants is None else variants.evaluated_as(spec, choice)
 

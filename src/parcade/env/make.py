@@ -8,7 +8,7 @@ from typing import Any
 import gymnasium as gym
 
 from parcade.console.base import Console
-from parcade.console.registry import open_console
+from parcade.console.registry import check_playable, open_console
 from parcade.console.rom import Rom, builtin_rom, expect_sha1, read_rom
 from parcade.env.by_id import make_by_id
 from parcade.env.console_env import ConsoleEnv
@@ -18,11 +18,15 @@ from parcade.env.preprocessing import PreprocessedEnv, is_picture
 from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.slot import CopyingSlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
+from parcade.env.visited import check_visited
 from parcade.errors import EnvError, RomError, SaveStateError, SettingsError
 from parcade.game.base import Game
+from parcade.game.guide import guide_milestones
 from parcade.game.titles import find_title, title_names
 from parcade.host.input_file import checked_size, read_input
+from parcade.host.own_modules import importing
 
+BEFORE_THE_GAME = "this state is before the game begins; save one while you control the hero, to train from it"
 # Of a Gymnasium env; false asks for what the env draws anyway.
 _NOTHING_TO_DO = (Preprocessing(), Preprocessing(grayscale=False))
 
@@ -54,7 +58,11 @@ def check_spec(spec: EnvSpec) -> None:
     if spec.game is not None:
         game = make_game(spec)
         _check_pictures(spec)
-        find_rom(spec, game)
+        if spec.guide is not None:
+            guide_milestones(spec.guide, game)
+        if spec.visited:
+            check_visited(game)
+        check_playable(find_rom(spec, game), spec.console, game.system)
         save_state_files(spec.state)
 
 
@@ -132,10 +140,13 @@ def _is_picture_of(file: Path, files: list[Path]) -> bool:
     return file.suffix == ".png" and file.with_suffix(".state") in files
 
 
-def read_save_states(path: str | None, slot: int | None = None, console: Console | None = None) -> list[bytes]:
+def read_save_states(
+    path: str | None, slot: int | None = None, console: Console | None = None, game: Game[Any, Any] | None = None
+) -> list[bytes]:
     """Return the states at ``path``: of a folder all, or the one of ``slot``, dealt out in turn.
 
-    A ``console`` is made to load each, so that a damaged or foreign one is named before anything runs.
+    A ``console`` is made to load each, so that a damaged or foreign one is named before anything runs; with a ``game``,
+    also one from before the game begins.
     """
     files = save_state_files(path)
     if slot is not None and files:
@@ -146,6 +157,8 @@ def read_save_states(path: str | None, slot: int | None = None, console: Console
             states.append(read_input(file, LARGEST))
             if console is not None:
                 console.load(states[-1])
+                if game is not None and not game.can_start_from(game.read(console)):
+                    raise SaveStateError(BEFORE_THE_GAME)
         except OSError as error:
             raise SaveStateError(f"the save state {file} cannot be read: {error.strerror}") from None
         except SaveStateError as error:
@@ -158,7 +171,7 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
     _check_pictures(spec)
     console = open_console(find_rom(spec, game), spec.console, game.system)
     try:
-        save_states = read_save_states(spec.state, None if spec.holds_all_states else spec.slot, console)
+        save_states = read_save_states(spec.state, None if spec.holds_all_states else spec.slot, console, game)
         if game.retro_rom is not None and not save_states:
             from parcade.console.libretro import integrated_state
 
@@ -178,6 +191,8 @@ def _make_game_env(spec: EnvSpec) -> ConsoleEnv:
         reward_weights=spec.reward_weights,
         save_states=save_states,
         render=spec.render,
+        guide=spec.guide,
+        visited=spec.visited,
     )
 
 
@@ -186,7 +201,9 @@ def _call_factory(spec: EnvSpec) -> gym.Env[Any, Any]:
 
     assert spec.factory is not None
     own_arguments(spec)  # refuses what only a registered env takes
-    env = cloudpickle.loads(spec.factory)()
+    with importing("of the env's function"):
+        factory = cloudpickle.loads(spec.factory)
+    env = factory()
     if not isinstance(env, gym.Env):
         raise EnvError(f"the env factory returned {type(env).__name__}, wanted a gymnasium.Env")
     return env

@@ -49,7 +49,8 @@ def step_seconds(env: gym.Env[Any, Any], frame_skip: int | None) -> float:
     plain = env.unwrapped
     if isinstance(plain, ConsoleEnv):
         return plain.frame_skip / FRAMES_PER_S
-    return (frame_skip or 1) / float(env.metadata.get("render_fps") or USUAL_FPS)
+    frames = getattr(env, "frames_per_step", frame_skip or 1)
+    return frames / float(env.metadata.get("render_fps") or USUAL_FPS)
 
 
 class Pacer:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 SUFFIX = ".picture"
+TRAINING = "training.json"  # in the folder: the training whose games the window shows, and how
 CLOSED = "closed"  # a file of this name in the folder says that nobody looks any more
 _START = struct.Struct("<QI")  # how often the file was written, odd while it is; length of the JSON that follows
 

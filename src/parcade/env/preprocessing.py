@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
+from parcade.env.frames import StepFrames
 from parcade.env.info_metrics import RAW_RETURN, InfoMetrics
 from parcade.env.preprocessing_record import Preprocessing
 from parcade.env.slot import WHOLE, Rows, fresh_rows, read_leaves, write_leaves
@@ -25,10 +26,10 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     Pictures (uint8 Box of 2 or 3 axes, channels last or first) become (stack * channels, height, width); ``crop`` cuts
     pixels off their top, right, bottom and left before anything else. Other observations pass unchanged. Rewards of the
-    skipped frames are summed, then clipped. If the env can step without drawing (``advance`` and ``observe``, as our
-    CarRacing), only the frames that are looked at are drawn; the ``frame_cost`` that such an env may state is taken off
-    the sum. An episode of ``patience`` steps in a row without a positive reward, costs aside, is over. The env is given
-    each action axis times its number of ``action_scale``: a range in which nothing useful happens need not be explored.
+    skipped frames are summed, then clipped; the ``frame_cost`` that an env may state is taken off the sum. Which frames
+    a step takes and draws is told in ``StepFrames``. An episode of ``patience`` steps in a row without a positive
+    reward, costs aside, is over. The env is given each action axis times its number of ``action_scale``: a range in
+    which nothing useful happens need not be explored.
     The metric ``raw_return`` is the return without clipping and costs.
     """
 
@@ -41,24 +42,28 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self.last_info: dict[str, Any] = {}
         self._counts_others = bool(wanted.reward_clip or wanted.missed_tile_cost)
         self.metric_names = (*self._metrics.names, *([RAW_RETURN] if self._counts_others else []))
-        self._skip, self._max_steps = wanted.frame_skip or 1, wanted.max_steps
-        self._clip, self._patience = wanted.reward_clip, wanted.patience
+        self._frames = StepFrames(env, wanted)
+        self.frames_per_step = self._frames.per_step
+        self._max_steps, self._clip, self._patience = wanted.max_steps, wanted.reward_clip, wanted.patience
         scale = wanted.action_scale
         self._action_scale = None if scale is None else _fitting_scale(scale, env.action_space)
-        self._lazy = hasattr(env.unwrapped, "advance") and hasattr(env.unwrapped, "observe")
-        self._has_costs = self._lazy and hasattr(type(env.unwrapped), "frame_cost")
         limit = env.spec.max_episode_steps if env.spec is not None else None
-        if self._lazy and limit is not None and self._max_steps is None:
-            self._max_steps = -(-limit // self._skip)  # stepping past the wrappers, their time limit is kept here
+        if self._frames.is_lazy and limit is not None and self._max_steps is None:
+            # stepping past the wrappers, their time limit is kept here
+            self._max_steps = -(-limit // (wanted.frame_skip or 1))
         self._is_picture = is_picture(env.observation_space)
+        self._seen = env.observation_space
         if self._is_picture:
             self._plan_pictures(env.observation_space.shape or (), wanted)
-        elif wanted.grayscale or wanted.crop or wanted.resize or wanted.frames_stack > 1:
+        elif wanted.grayscale or wanted.crop or wanted.resize or wanted.frames_stack > 1 or wanted.max_over_frames:
             raise EnvError(
-                f"grayscale, crop, resize and frames_stack need a uint8 picture, but {env.spec and env.spec.id} "
-                f"observes {env.observation_space}"
+                "grayscale, crop, resize, frames_stack and max_over_frames need a uint8 picture, but "
+                f"{env.spec and env.spec.id} observes {env.observation_space}"
             )
-        self._action_shape = env.action_space.shape
+        if wanted.max_over_frames and self.frames_per_step < 2:
+            raise EnvError("max_over_frames looks at a step's last two frames; give frame_skip 2 or more")
+        if self._frames.is_lazy:  # a pool lets all its envs run before any of them is looked at
+            self.emulate, self.observe = self._run, self._finish
 
     def _plan_pictures(self, shape: tuple[int, ...], wanted: Preprocessing) -> None:
         """Set what becomes of a picture of ``shape``, and the observation space that follows."""
@@ -75,7 +80,8 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def begin(self, seed: int | None, rows: Rows, options: dict[str, Any] | None = None) -> None:
         """Reset and write the first observation; the stack is filled with it."""
-        observation, self.last_info = self.env.reset(seed=seed, options=options)
+        observation = self._frames.begin(seed, options)
+        self.last_info = self._frames.info
         self._steps = self._fruitless = 0
         self._raw_return = 0.0
         if self._is_picture:
@@ -84,23 +90,15 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
         """Take ``frame_skip`` frames with one action, write the last observation."""
-        if self._action_scale is not None:
-            action = action * self._action_scale
-        total, cost, terminated, truncated = 0.0, 0.0, False, False
-        observation: Any = None
-        lazy = self.env.unwrapped if self._lazy else None
-        for _ in range(self._skip):
-            if lazy is not None:
-                reward, terminated, truncated = lazy.advance(action)  # type: ignore[attr-defined]
-            else:
-                observation, reward, terminated, truncated, self.last_info = self.env.step(action)
-            total += float(reward)
-            if self._has_costs:
-                cost += lazy.frame_cost  # type: ignore[union-attr]
-            if terminated or truncated:
-                break
-        if lazy is not None:
-            observation = lazy.observe()  # type: ignore[attr-defined]
+        self._run(action)
+        return self._finish(rows)
+
+    def _run(self, action: Any) -> None:
+        self._frames.run(action if self._action_scale is None else action * self._action_scale)
+
+    def _finish(self, rows: Rows) -> tuple[float, bool, bool]:
+        observation, total, cost, terminated, truncated = self._frames.look()
+        self.last_info = self._frames.info
         self._steps += 1
         self._raw_return += total
         self._fruitless = 0 if total > 0 else self._fruitless + 1
@@ -115,9 +113,14 @@ class PreprocessedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self._write(observation, rows)
         if self._clip is not None:
             total = max(-self._clip, min(self._clip, total))
-        return total, bool(terminated), bool(truncated)
+        return total, terminated, truncated
 
     def _prepare(self, picture: Picture) -> Picture:
+        seen = self._seen
+        if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or picture.shape != seen.shape:
+            given = fresh_rows(seen)
+            write_leaves(seen, picture, given)  # refuses what is no such picture
+            picture = given[WHOLE]
         if self._channels_first:
             picture = np.ascontiguousarray(picture.transpose(1, 2, 0))
         picture = picture[self._kept]

@@ -7,18 +7,21 @@ from typing import Any
 
 from parcade.env.spec_fields import (
     FEW,
+    FLAG,
     FLAG_OR_NONE,
     FOUR_SIDES,
     NUMBER_OR_NONE,
     NUMBERS_OR_NONE,
     SIZE,
     TEXT_OR_NONE,
+    WHOLE,
     WHOLE_OR_NONE,
     Kind,
 )
 from parcade.errors import SettingsError
 
 _RULE = "rule"  # the key of a field's metadata
+_ITS_OWN_START = "the title says how an episode begins"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,7 @@ class FieldRule:
 
     kind: Kind | None = None  # of its value in a file
     least: int | None = None
+    most: int | None = None
     choices: tuple[str, ...] | None = None
     training_only: bool = False  # an evaluation takes the default
     not_for_games: str | None = None  # why games refuse it, or what to give them instead
@@ -71,6 +75,17 @@ class Preprocessing:
         None, kind=WHOLE_OR_NONE, training_only=True, not_for_games="the title says when an episode is over"
     )
 
+    # Atari's: what begins an episode, what ends one, what a step sees and which action it takes.
+    noop_max: int = option(0, kind=WHOLE, least=0, not_for_games=_ITS_OWN_START)  # 0: none
+    fire_on_reset: bool = option(False, kind=FLAG, not_for_games=_ITS_OWN_START)
+    terminal_on_life_loss: bool = option(
+        False, kind=FLAG, training_only=True, not_for_games="the title says when an episode is over"
+    )
+    max_over_frames: bool = option(False, kind=FLAG, not_for_games="its consoles draw whole pictures")
+    sticky_actions: float | None = option(  # None: the env's own, else 0
+        None, kind=NUMBER_OR_NONE, least=0, most=1, not_for_games="it is played without chance"
+    )
+
     def __post_init__(self) -> None:
         check_values(self)
 
@@ -110,6 +125,8 @@ def check_values(record: Any) -> None:
             raise SettingsError(f"{name} is {value!r}, wanted one of {', '.join(rule.choices)}")
         if rule.least is not None and value < rule.least:
             raise SettingsError(f"{name} is {value}, wanted {rule.least} or more")
+        if rule.most is not None and value > rule.most:
+            raise SettingsError(f"{name} is {value}, wanted {rule.most} or less")
 
 
 def check_places(record: Any, game: str | None, label: str) -> None:

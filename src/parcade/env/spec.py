@@ -9,8 +9,10 @@ from typing import Any
 from parcade.env.preprocessing_record import Preprocessing, check_places, check_values, option, rules
 from parcade.env.spec_fields import check_fields
 from parcade.errors import SettingsError
+from parcade.game.guide import check_shape
 
 OBSERVATIONS = ("features", "pixels", "both")
+VISITED = "visited"  # the leaf of an observation that shows the episode's places
 FACTORY_MISSING = b""  # in the place of a factory that no file can hold
 
 
@@ -35,6 +37,7 @@ class EnvSpec(Preprocessing):
     game: str | None = None
     env_id: str | None = None
     factory: bytes | None = None  # a cloudpickled callable that returns a gymnasium.Env
+    factory_name: str = ""  # for messages
     rom: str | None = option(None, only_for_games=True)
     state: str | None = option(None, only_for_games=True)  # a save state, or a folder of them, dealt out to the slots
     console: str = option("auto", only_for_games=True)
@@ -43,13 +46,16 @@ class EnvSpec(Preprocessing):
     env_kwargs: Mapping[str, Any] = field(default_factory=dict)
     game_options: Mapping[str, Any] = option({}, only_for_games=True)
     reward_weights: Mapping[str, float] = option({}, only_for_games=True)
+    guide: Mapping[str, Any] | None = option(None, only_for_games=True)  # see docs/guide.md
     observation: str = option("features", choices=OBSERVATIONS, only_for_games=True)
+    visited: bool = option(False, only_for_games=True)  # a picture of the episode's places, from memory
     # numbers of a Gymnasium env's info that are metrics
     info_keys: tuple[str, ...] = option((), not_for_games="it has metrics of its own")
     render: bool = False  # draw every step, so that render() shows the present
     slot: int | None = None  # the row of a pool this env is made for; None: an env of its own
     holds_all_states: bool = False  # of a folder; each episode's seed chooses one, whatever the slot
     watch: Watch | None = None
+    cells: bool = False  # say after each step in which cell of the title the game is
 
     def __post_init__(self) -> None:
         given = [name for name in ("game", "env_id", "factory") if getattr(self, name) is not None]
@@ -57,6 +63,8 @@ class EnvSpec(Preprocessing):
             raise SettingsError(f"an env needs one of game, env_id and factory, got {given or 'none'}")
         check_values(self)
         check_places(self, self.game, self.label)
+        if self.guide is not None:
+            check_shape(self.guide)
 
     @property
     def preprocessing(self) -> Preprocessing:
@@ -66,7 +74,7 @@ class EnvSpec(Preprocessing):
     @property
     def label(self) -> str:
         """A short name for messages."""
-        return self.game or self.env_id or "factory"
+        return self.game or self.env_id or self.factory_name or "factory"
 
     def with_(self, **changes: Any) -> EnvSpec:
         """Return a copy with some fields changed."""
@@ -75,7 +83,7 @@ class EnvSpec(Preprocessing):
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-ready data; a factory cannot be written down, and who watches is no part of the env."""
         data = asdict(self)
-        for name in ("factory", "registered", "watch", "slot", "holds_all_states"):
+        for name in ("factory", "factory_name", "registered", "watch", "slot", "holds_all_states", "cells"):
             del data[name]
         return data
 

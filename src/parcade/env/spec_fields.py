@@ -82,7 +82,9 @@ def _is_plain(value: Any, depth: int = 0) -> bool:
 
 
 TEXT_OR_NONE = Kind("text or nothing", _or_none(_is_text))
+FLAG = Kind("true or false", _is_flag)
 FLAG_OR_NONE = Kind("true, false or nothing", _or_none(_is_flag))
+WHOLE = Kind("a whole number", _is_whole)
 WHOLE_OR_NONE = Kind("a whole number or nothing", _or_none(_is_whole))
 NUMBER_OR_NONE = Kind("a number or nothing", _or_none(_is_number))
 NUMBERS_OR_NONE = Kind("numbers or nothing", _or_none(_list_of(_is_number)))
@@ -96,6 +98,7 @@ _FIELDS: dict[str, Kind] = {
     "imports": Kind("a list of modules", _list_of(_is_text)),
     "info_keys": Kind("a list of names", _list_of(_is_text)),
     **dict.fromkeys(("env_kwargs", "game_options"), Kind("plain values by name", _by_name(_is_plain))),
+    "guide": Kind("a guide as plain values or nothing", _or_none(_by_name(_is_plain))),
     "reward_weights": Kind("numbers by name", _by_name(_is_number)),
-    "render": Kind("true or false", _is_flag),
+    **dict.fromkeys(("render", "visited"), FLAG),
 }

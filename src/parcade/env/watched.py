@@ -38,9 +38,12 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self._inner, self._watch = as_slot_env(env, info_keys), watch
         self.metric_names = self._inner.metric_names
+        self.trackers = getattr(self._inner, "trackers", {})
         self._closed = Path(watch.folder, CLOSED)
         self._writer: PictureWriter | None = PictureWriter(watch.folder, watch.label, slot)
         self._why_not = "" if watch.raw else "not asked for"
+        if not self._why_not and env.render_mode is None:  # Gymnasium would warn of it for every picture
+            self._why_not = "cannot be drawn: it has no render mode rgb_array"
         self._next_s, self._since, self._step, self._total = 0.0, 0, 0, 0.0
         self._action: Any = None  # of the last step
         self._waited = False  # for the last step: there is time to show it
@@ -51,6 +54,10 @@ class WatchedEnv(gym.Wrapper[Any, Any, Any, Any]):
         self._inner.begin(seed, rows)
         self._step, self._total, self._action = 0, 0.0, None
         self._look(rows)
+
+    def cell_id(self) -> int:
+        """Return the number of the game's present cell."""
+        return int(self._inner.cell_id())  # type: ignore[attr-defined]
 
     def advance(self, action: Any, rows: Rows) -> tuple[float, bool, bool]:
         """Take one step, at the pace that was asked for."""

@@ -7,6 +7,8 @@ from typing import NamedTuple
 from parcade.console.base import Console, Memory
 from parcade.game.base import Action, Features, Game, write_features
 from parcade.game.boot import idle
+from parcade.game.fields import counted, flag, number
+from parcade.game.milestone import Milestone
 
 SCORE, LIVES, GAME_OVER = 0xFF024E, 0xFF025A, 0xFF0266  # stable-retro's data.json of Airstriker-Genesis-v0
 FULL_LIVES = 3
@@ -38,6 +40,18 @@ class Airstriker(Game[AirstrikerState, dict[str, int]]):
     feature_names = ("lives", "score")
     metric_names = ("score", "lives")
     reward_weights = {"score": 0.05, "life": -1.0}
+    fields = {
+        "score": number("the score; the game clears it when it is over", 0, 2**32 - 1),
+        "lives": number("lives left", 0, 65535),
+        "ended": flag("the game is over"),
+        "best_score": counted("the highest score of the episode", 2**32 - 1, lambda progress: progress["score"]),
+    }
+    milestones = (
+        Milestone("first_hit", "best_score > 0", "something was shot"),
+        Milestone("score_100", "best_score >= 100", "100 points", ("first_hit",)),
+        Milestone("score_500", "best_score >= 500", "500 points", ("score_100",)),
+        Milestone("score_1000", "best_score >= 1000", "1,000 points", ("score_500",)),
+    )
     max_steps = 3000
     training = {"observation": "pixels", "frames_stack": 2}
 
@@ -76,3 +90,7 @@ class Airstriker(Game[AirstrikerState, dict[str, int]]):
     def metrics(self, progress: dict[str, int], state: AirstrikerState) -> dict[str, float]:
         """Return the score; the game has no end that would be a success."""
         return {"score": progress["score"], "lives": state.lives}
+
+    def describe(self, state: AirstrikerState) -> str:
+        """Return score and lives; all else is in the picture."""
+        return f"Score {state.score}, lives {state.lives}{', the game is over' if state.ended else ''}."

@@ -7,18 +7,22 @@ from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from parcade.console.base import Console, Memory
 from parcade.game.boot import idle
+from parcade.game.fields import FieldMeaning
+from parcade.game.milestone import Milestone
 
 State = TypeVar("State")
 Progress = TypeVar("Progress")
 Features = npt.NDArray[np.float32]
 Place = tuple[str, int, int]  # a map, and column and row on it
+Picture = npt.NDArray[np.uint8]  # (height, width, 3)
+CELL_PIXELS = 16  # of a column and a row of a place, in all pictures of maps
 FIRST_HELD_OUT_SEED = 1 << 31  # env seeds from here on are kept for evaluation and never trained on
 
 
@@ -33,6 +37,15 @@ class Action:
     name: str
     buttons: tuple[str, ...] = ()
     tap: bool = False
+
+
+class ScreenPlace(NamedTuple):
+    """Which part of a map the screen shows."""
+
+    map: str
+    left: int  # the screen's corner on the map, in pixels; a cell has 16
+    top: int
+    height: int  # lines of the picture that show the map; a line of text may stand below
 
 
 class Game(ABC, Generic[State, Progress]):
@@ -57,6 +70,20 @@ class Game(ABC, Generic[State, Progress]):
     max_steps: ClassVar[int] = 10_000
     training: ClassVar[Mapping[str, Any]] = {}  # settings that suit this title, below the user's own
     restarts_itself: ClassVar[bool] = False  # ``start`` begins a new game from wherever the console stands
+    fields: Mapping[str, FieldMeaning] = {}  # optional: what conditions and guides can name
+    milestones: tuple[Milestone, ...] = ()  # optional: in the order in which a player meets them
+    success_milestone: str | None = None  # the one that the metric ``success`` tells
+
+    @property
+    def milestone_metrics(self) -> dict[str, str]:
+        """The metric that tells each milestone: one of its own name, ``success``, or ``milestone_<name>``.
+
+        The game has those of ``metric_names`` itself, the env counts the others.
+        """
+        own = {name: name for name in self.metric_names}
+        if self.success_milestone is not None and "success" in own:
+            own.setdefault(self.success_milestone, "success")
+        return {milestone.name: own.get(milestone.name, f"milestone_{milestone.name}") for milestone in self.milestones}
 
     def start(self, console: Console, seed: int) -> None:
         """Bring a console to the first moment of control of the episode ``seed``.
@@ -75,6 +102,13 @@ class Game(ABC, Generic[State, Progress]):
             idle(console, seed)
         else:
             self.start(console, seed)
+
+    def can_start_from(self, state: State) -> bool:
+        """Whether ``start_from_state`` can begin an episode on a save state that reads as ``state``.
+
+        False before the game begins, on a title screen: the env refuses such a save state. The default is True.
+        """
+        return True
 
     @abstractmethod
     def read(self, memory: Memory) -> State:
@@ -102,6 +136,20 @@ class Game(ABC, Generic[State, Progress]):
 
     def place(self, state: State) -> Place | None:
         """Return where the player stands, for maps of where everybody is; None where a title or a moment has no map."""
+        return None
+
+    def screen_place(self, state: State) -> ScreenPlace | None:
+        """Return where the screen lies on the map, so that maps can be put together from what was seen; None in menus.
+
+        Only titles that have no ``map_picture`` need it.
+        """
+        return None
+
+    def map_picture(self, console: Console, seed: int, name: str) -> Picture | None:
+        """Return the whole map ``name`` of the episode ``seed``, from what the ROM holds; None where a title cannot.
+
+        ``start`` has begun that episode on a console that nobody else uses.
+        """
         return None
 
     def cell(self, state: State) -> Hashable | None:

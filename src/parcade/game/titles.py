@@ -6,12 +6,12 @@ import os
 import re
 import sys
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
-from parcade.errors import SettingsError, did_you_mean
+from parcade.errors import SettingsError, StartsWhenImportedError, did_you_mean
 from parcade.game.base import Game
 from parcade.game.options import check_options
+from parcade.host.own_modules import import_own
 
 _TITLES = {
     "lantern": "parcade.game.lantern:Lantern",
@@ -59,7 +59,9 @@ def _title_class(name: str) -> type[Game[Any, Any]]:
     if name not in _TITLES:
         find_modules_here()
     try:
-        found = getattr(import_module(module_name), class_name)
+        found = getattr(import_own(module_name), class_name)
+    except StartsWhenImportedError:
+        raise
     except Exception as error:  # a module of the user's own may raise anything while it is imported
         what = "" if isinstance(error, ImportError | AttributeError) else f"{type(error).__name__}: "
         raise SettingsError(f"game {name!r} cannot be loaded: {what}{error}") from None

@@ -166,13 +166,14 @@ def test_a_state_of_mgba_is_named(console: GameBoy) -> None:
     pytest.importorskip("mgba", reason="mGBA cannot be loaded", exc_type=ImportError)
     from parcade.console.gba import GameBoyAdvance, MgbaGameBoy
 
-    for other, system in (
-        (MgbaGameBoy(LANTERN), "Game Boy"),
-        (GameBoyAdvance(builtin_rom("meadow.gba")), "Game Boy Advance"),
+    advance = GameBoyAdvance(builtin_rom("meadow.gba"))
+    for other, system, what, back in (
+        (MgbaGameBoy(LANTERN), "Game Boy", "use console mgba", "use console pyboy"),
+        (advance, "Game Boy Advance", "use it with a Game Boy Advance ROM", "use it with a Game Boy ROM"),
     ):
-        with pytest.raises(SaveStateError, match=f"an mGBA state of a {system}; .*use console mgba"):
+        with pytest.raises(SaveStateError, match=f"an mGBA state of a {system}; .*: {what}"):
             console.load(other.save())
-        with pytest.raises(SaveStateError, match=r"a state of PyBoy; .*use console pyboy"):
+        with pytest.raises(SaveStateError, match=f"a state of PyBoy; .*: {back}"):
             other.load(console.save())
         other.close()
 

@@ -11,7 +11,7 @@ from parcade.env.judged import evaluated_as, names_of, trained_as
 from parcade.env.make import make
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, SettingsError
-from parcade.train.assembly import env_spec, settings_for
+from parcade.train.given import env_spec, settings_for
 
 FAST, OFFICIAL = "parcade/CarRacing-v3", "CarRacing-v3"
 

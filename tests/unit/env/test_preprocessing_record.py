@@ -20,7 +20,7 @@ from parcade.env.preprocessing import PreprocessedEnv
 from parcade.env.preprocessing_record import Preprocessing, rules
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
-from parcade.train.assembly import env_spec, settings_for
+from parcade.train.given import env_spec, settings_for
 
 RULES = rules(Preprocessing)
 SETTINGS_PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
@@ -49,6 +49,7 @@ PLAIN = EnvSpec(factory=cloudpickle.dumps(Meter))
 METER = PLAIN.with_(frame_skip=1)  # wrapped, so that wrapping alone makes no difference
 RACING = EnvSpec(env_id="parcade/CarRacing-v3", frame_skip=4)
 LANTERN = EnvSpec(game="lantern", observation="pixels")
+ATARI = EnvSpec(env_id="ALE/Breakout-v5", grayscale=True, resize=(84, 84), sticky_actions=0.0, fire_on_reset=True)
 EXAMPLES: dict[str, tuple[EnvSpec, Any]] = {
     "frame_skip": (METER, 2),
     "frames_stack": (METER, 3),
@@ -61,7 +62,14 @@ EXAMPLES: dict[str, tuple[EnvSpec, Any]] = {
     "action_scale": (METER, (0.5,)),
     "missed_tile_cost": (RACING, 0.5),
     "patience": (METER, 2),
+    "noop_max": (ATARI, 30),
+    "fire_on_reset": (ATARI.with_(fire_on_reset=False), True),
+    "terminal_on_life_loss": (ATARI, True),
+    "max_over_frames": (METER.with_(frame_skip=2), True),
+    "sticky_actions": (METER, 0.5),
 }
+NEEDS = {"missed_tile_cost": ("Box2D", "racing"), **dict.fromkeys(("noop_max", "fire_on_reset"), ("ale_py", "atari"))}
+NEEDS["terminal_on_life_loss"] = NEEDS["noop_max"]
 
 
 def played(spec: EnvSpec) -> list[tuple[Any, ...]]:
@@ -104,8 +112,8 @@ def test_every_field_goes_from_the_settings_to_the_record(name: str) -> None:
 
 @pytest.mark.parametrize("name", RULES)
 def test_every_field_changes_what_a_policy_is_told(name: str) -> None:
-    if name == "missed_tile_cost":
-        pytest.importorskip("Box2D", reason="CarRacing needs the extra `racing`")
+    if name in NEEDS:
+        pytest.importorskip(NEEDS[name][0], reason=f"{name} needs the extra `{NEEDS[name][1]}`")
     spec, value = EXAMPLES[name]
     assert played(spec.with_(**{name: value})) != played(spec) == played(spec)
 
@@ -116,8 +124,8 @@ def test_evaluation_drops_exactly_what_is_for_training_only() -> None:
     judged = evaluated_as(trained, "fast")
     dropped = {part.name for part in fields(EnvSpec) if getattr(judged, part.name) != getattr(trained, part.name)}
     assert dropped == {name for name, rule in RULES.items() if rule.training_only}
-    assert dropped == {"reward_clip", "missed_tile_cost", "patience"}
-    assert all(getattr(judged, name) is None for name in dropped)
+    assert dropped == {"reward_clip", "missed_tile_cost", "patience", "terminal_on_life_loss"}
+    assert not any(getattr(judged, name) for name in dropped)
 
 
 @pytest.mark.parametrize("name", [name for name, rule in RULES.items() if rule.not_for_games])
@@ -165,4 +173,7 @@ def test_a_spec_of_before_loads_and_is_written_with_the_same_fields() -> None:
     assert {**spec.to_dict(), "imports": [], "resize": [48, 48], "action_scale": [1.0, 1.0, 0.2]} == {
         **written,
         "info_keys": (),
+        **{"noop_max": 0, "fire_on_reset": False, "terminal_on_life_loss": False, "max_over_frames": False},
+        "sticky_actions": None,
+        **{"guide": None, "visited": False},
     }

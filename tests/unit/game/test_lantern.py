@@ -127,6 +127,11 @@ def test_over_and_metrics():
         Lantern(floors=0)
 
 
+def test_every_floor_has_its_steps():
+    assert Lantern().max_steps == 600
+    assert Lantern(floors=3).max_steps == 1800
+
+
 def test_features_fit_their_names_and_stay_small():
     console = GameBoy(builtin_rom("lantern.gb"))
     rng = np.random.default_rng(0)

@@ -330,7 +330,7 @@ def test_features_are_finite_small_and_of_fixed_length(traveller: Player) -> Non
         assert traveller.observation.dtype == np.float32
         assert np.abs(traveller.observation).max() <= 2
         assert set(traveller.env.last_parts) <= set(Meadow.reward_weights)
-        assert set(traveller.info["metrics"]) == set(Meadow.metric_names)
+        assert set(traveller.info["metrics"]) == set(traveller.env.metric_names)
 
 
 def test_progress_is_plain_data(player: Player) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 BLOCK, BLOCK_SIZE = 0xC100, 256
+MAGIC = b"LN"
 RESTART = BLOCK + 40
 PLAYING, GAME_OVER = 2, 5
 KEY, CHEST, LANTERN = 1, 2, 4  # object kinds; 3 is an opened chest

@@ -8,7 +8,9 @@ from typing import Any
 
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError
-from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, Place, write_features
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, Picture, Place, write_features
+from parcade.game.lantern.atlas import floor_picture
+from parcade.game.lantern.fields import FACINGS, FIELDS, MODES, lantern_milestones
 from parcade.game.lantern.state import (
     BLOCK,
     BLOCK_SIZE,
@@ -17,6 +19,8 @@ from parcade.game.lantern.state import (
     GAME_OVER,
     KEY,
     LANTERN,
+    MAGIC,
+    PLAYING,
     RESTART,
     SOLID,
     LanternState,
@@ -57,7 +61,8 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         "approach": 0.05,
         "step": -0.004,
     }
-    max_steps = 600
+    fields = FIELDS
+    max_steps = 600  # for each floor
     training = {"n_envs": 16, "n_steps": 64, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 150_000}
     feature_names = (
         *("x", "y", "x_in_cell", "y_in_cell", "down", "up", "left", "right", "hearts", "invulnerable", "sword", "key"),
@@ -68,14 +73,20 @@ class Lantern(Game[LanternState, dict[str, Any]]):
         *(f"solid_{row}_{column}" for row in range(_PATCH) for column in range(_PATCH)),
     )
 
-    def __init__(self, floors: int = 1) -> None:
+    def __init__(self, floors: int = 1, way: bool = True) -> None:
         if floors < 1:
             raise SettingsError(f"lantern: floors is {floors}, wanted 1 or more")
         self.floors = floors  # an episode ends when this many floors are cleared
+        self.max_steps = Lantern.max_steps * floors  # type: ignore[misc]  # who fights their way takes 500 for three
+        self.milestones = lantern_milestones(floors)
+        self.success_milestone = self.milestones[-1].name
+        self.way = way  # the features hold where to go next; without it, only what the screen and its map show
+        if not way:
+            self.feature_names = _NAMES_WITHOUT_WAY  # type: ignore[misc]  # of this episode's view
 
     def start(self, console: Console, seed: int) -> None:
         """Begin the dungeon of ``seed``; the game itself makes it a pure function of that seed."""
-        if bytes(console.read(BLOCK, 2)) != b"LN":
+        if bytes(console.read(BLOCK, 2)) != MAGIC:
             _boot(console)
         acknowledged = console.read(RESTART + 3, 1)[0]
         console.write(RESTART + 1, dungeon_seed(seed).to_bytes(2, "little"))
@@ -91,6 +102,10 @@ class Lantern(Game[LanternState, dict[str, Any]]):
     def read(self, memory: Memory) -> LanternState:
         """Return the state block, decoded."""
         return LanternState(bytes(memory.read(BLOCK, BLOCK_SIZE)))
+
+    def can_start_from(self, state: LanternState) -> bool:
+        """Whether a game has begun; before that there is no place to read."""
+        return _has_begun(state)
 
     def begin(self, state: LanternState) -> dict[str, Any]:
         """Return the record: hearts lost, where the map points to and how far that is."""
@@ -136,9 +151,12 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             1.0 if state.sword else 0.0,
             1.0 if state.keys else 0.0,
         ]
-        values += _door_features(state.room, block, x, y)
-        goal = next_goal(state)
-        values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64, *way_to(state, goal)] if goal else [0.0] * 7
+        if self.way:
+            values += _door_features(state.room, block, x, y)
+            goal = next_goal(state)
+            values += [1.0, (goal.x - x) / 80, (goal.y - y) / 64, *way_to(state, goal)] if goal else [0.0] * 7
+        else:
+            values += _map_features(state.room, block, x, y)
         values += _object_features(block, x, y)
         values += _foe_features(block, x, y)
         values += _solid_patch(block, (x + 8) >> 4, (y - 8) >> 4)
@@ -156,24 +174,45 @@ class Lantern(Game[LanternState, dict[str, Any]]):
             "kills": state.kills,
         }
 
-    def place(self, state: LanternState) -> Place:
+    def place(self, state: LanternState) -> Place | None:
         """Return the floor, and the hero's cell on it: every room is 10 by 8 cells, its index row * 4 + column."""
+        if not _has_begun(state):
+            return None
         column, row = (state.x + 8) // 16, (state.y - 8) // 16
         return f"floor {state.floor}", state.room % 4 * 10 + column, state.room // 4 * 8 + row
 
-    def cell(self, state: LanternState) -> Hashable:
+    def map_picture(self, console: Console, seed: int, name: str) -> Picture | None:
+        """Return a floor of the dungeon of ``seed``."""
+        number = name.removeprefix("floor ")
+        return floor_picture(console, int(number)) if number.isdecimal() and 1 <= int(number) <= 8 else None
+
+    def cell(self, state: LanternState) -> Hashable | None:
         """Return the dungeon, the room and what was opened in it."""
+        if not _has_begun(state):
+            return None
         return state.seed, state.floor, state.room, state.keys, state.doors_opened
 
     def describe(self, state: LanternState) -> str:
-        """Return where the hero is and what he has."""
-        key = "the key" if state.keys else "no key"
+        """Return where the hero is, what he has and what lies in the room."""
+        if not _has_begun(state):
+            return "No game has begun."
+        lies_here = [name for name in ("key", "chest", "lantern") if FIELDS[f"{name}_here"].reader(name)(state)]
+        foes = sum(1 for at in range(96, 144, 8) if state.block[at])
         return (
             f"Floor {state.floor}, room {state.room % 4 + 1} of row {state.room // 4 + 1}, facing "
-            f"{_FACING_NAMES[state.facing & 3]}; {state.hearts / 2:g} of {state.max_hearts / 2:g} hearts, {key}; "
-            f"rooms seen {state.rooms_seen}, foes killed {state.kills}, coins {state.coins}; {_modes(state.mode)}."
+            f"{FACINGS[state.facing & 3]}; {state.hearts / 2:g} of {state.max_hearts / 2:g} hearts, "
+            f"{'the key' if state.keys else 'no key'}; here: {', '.join(lies_here) or 'nothing'}, foes {foes}; "
+            f"doors opened {state.doors_opened}, rooms seen {state.rooms_seen}, foes killed {state.kills}, "
+            f"coins {state.coins}; {_doing(state.mode)}."
         )
 
+
+_NAMES_WITHOUT_WAY = (
+    *Lantern.feature_names[:12],
+    *(f"{side}_{fact}" for side in ("north", "south", "west", "east") for fact in ("door", "locked", "dx", "dy")),
+    *("map_column", "map_row", *(f"seen_{room}" for room in range(16))),
+    *Lantern.feature_names[43:],
+)
 
 _COUNTED = (
     ("new_room", "rooms_seen_total"),
@@ -186,12 +225,12 @@ _COUNTED = (
 _FACING = ((1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0, 0.0, 1.0, 0.0), (0.0, 0.0, 0.0, 1.0))
 
 
-_FACING_NAMES = ("down", "up", "left", "right")
-_MODES = ("booting", "at the title", "playing", "between rooms", "floor cleared", "game over", "paused")
+def _has_begun(state: LanternState) -> bool:
+    return state.block[:2] == MAGIC and state.mode >= PLAYING
 
 
-def _modes(mode: int) -> str:
-    return _MODES[mode] if mode < len(_MODES) else f"mode {mode}"
+def _doing(mode: int) -> str:
+    return MODES[mode].replace("_", " ") if mode < len(MODES) else f"mode {mode}"
 
 
 def dungeon_seed(seed: int) -> int:
@@ -209,7 +248,7 @@ def dungeon_seed(seed: int) -> int:
 def _boot(console: Console) -> None:
     for _ in range(60):  # the boot animation ends at frame 74
         console.advance(0, 10, draw=False)
-        if bytes(console.read(BLOCK, 2)) == b"LN" and console.read(BLOCK + 2, 1)[0] != 0:
+        if bytes(console.read(BLOCK, 2)) == MAGIC and console.read(BLOCK + 2, 1)[0] != 0:
             return
     raise RunError("lantern: the game did not reach its title screen within 600 frames")
 
@@ -220,6 +259,15 @@ def _door_features(room: int, block: bytes, x: int, y: int) -> list[float]:
         facts += side
         facts += ((door_x - x) / 80, (door_y - y) / 64) if side[0] else (0.0, 0.0)
     return facts
+
+
+def _map_features(room: int, block: bytes, x: int, y: int) -> list[float]:
+    """Return the doors of this room, and the map as the game draws it: this room's place, and rooms seen."""
+    facts: list[float] = []
+    for side, (door_x, door_y) in zip(door_facts(room, block[48:64], block[64:80]), DOOR_PLACES, strict=True):
+        facts += (*side[:2], (door_x - x) / 80, (door_y - y) / 64) if side[0] else (0.0,) * 4
+    facts += (room % 4 / 3, room // 4 / 3)
+    return facts + [float(seen) for seen in block[64:80]]
 
 
 def _object_features(block: bytes, x: int, y: int) -> list[float]:

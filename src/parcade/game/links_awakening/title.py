@@ -6,8 +6,17 @@ from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game, Place, write_features
+from parcade.game.base import Action, Features, Game, Place, ScreenPlace, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
+from parcade.game.links_awakening.fields import (
+    CATEGORIES,
+    DIRECTIONS,
+    FIELDS,
+    ITEM_NAMES,
+    MILESTONES,
+    MOTIONS,
+    held_items,
+)
 from parcade.game.links_awakening.memory import (
     CREDITS,
     DUNGEON,
@@ -54,20 +63,7 @@ BOOT_SCRIPT: tuple[BootStep, ...] = (
 BOOT_FRAME_LIMIT = 18_000  # five minutes of play
 
 NEAREST_ENEMIES = 4
-_CATEGORIES = ("overworld", "indoor", "dungeon")
-_DIRECTIONS = ("right", "left", "up", "down")
-_MOTIONS = ("interactive", "swimming", "jumping", "fading_out", "fading_in", "revolving_door", "falling", "passing_out")
-_MILESTONES = (
-    "left_house",
-    "shield",
-    "sword",
-    "toadstool",
-    "tarin",
-    "tail_key",
-    "tail_cave",
-    "feather",
-    "first_instrument",
-)
+_MILESTONES = tuple(milestone.name for milestone in MILESTONES)
 
 
 class LinksAwakening(Game[LinkState, Progress]):
@@ -106,8 +102,8 @@ class LinksAwakening(Game[LinkState, Progress]):
     }
     feature_names = (
         *("x", "y", "z", "room_column", "room_row", "overworld", "indoor", "dungeon", "side_view"),
-        *(f"faces_{direction}" for direction in _DIRECTIONS),
-        *(f"motion_{motion}" for motion in _MOTIONS),
+        *(f"faces_{direction}" for direction in DIRECTIONS),
+        *(f"motion_{motion}" for motion in MOTIONS),
         *("in_control", "carrying", "dialogue", "dialogue_waits", "room_transition"),
         *("health", "max_hearts", "heart_pieces", "rupees", "bombs", "arrows", "powder"),
         *("sword", "shield", "bracelet", "flippers", "medicine", "toadstool", "trade_item", "shells", "songs"),
@@ -123,6 +119,9 @@ class LinksAwakening(Game[LinkState, Progress]):
         *("success", "rooms", "items", "instruments", "max_hearts", "shells", "rupees", "damage", "deaths"),
         *_MILESTONES,
     )
+    fields = FIELDS
+    milestones = MILESTONES
+    success_milestone = "sword"
 
     def start(self, console: Console, seed: int) -> None:
         """Boot to the first control in Tarin's house unless a game is loaded, then wait a little by ``seed``."""
@@ -194,7 +193,7 @@ class LinksAwakening(Game[LinkState, Progress]):
         values += _one_hot(state.category, 3)
         values.append(float(state.side_view))
         values += _one_hot(state.direction, 4)
-        values += _one_hot(state.motion, len(_MOTIONS))
+        values += _one_hot(state.motion, len(MOTIONS))
         values += (
             float(state.in_control),
             float(state.carrying != 0),
@@ -256,7 +255,16 @@ class LinksAwakening(Game[LinkState, Progress]):
         column, row = max(0, state.x - 8) // 16, max(0, state.y - 16) // 16  # positions are a sprite's, offset by 8, 16
         if state.category == OVERWORLD:
             return "overworld", state.room % 16 * 10 + column, state.room // 16 * 8 + row
-        return f"{_CATEGORIES[state.category]} room {state.place:03X}", column, row
+        return f"{CATEGORIES[state.category]} room {state.place:03X}", column, row
+
+    def screen_place(self, state: LinkState) -> ScreenPlace | None:
+        """Return where the room on the screen lies: it fills the picture above the line with the hearts."""
+        place = self.place(state)
+        if place is None or state.dialogue:
+            return None
+        if state.category == OVERWORLD:
+            return ScreenPlace(place[0], state.room % 16 * 160, state.room // 16 * 128, 128)
+        return ScreenPlace(place[0], 0, 0, 128)
 
     def cell(self, state: LinkState) -> Hashable | None:
         """Return the room and what Link owns."""
@@ -268,15 +276,16 @@ class LinksAwakening(Game[LinkState, Progress]):
             return "No game is loaded."
         where = f"overworld room {state.room:02X}"
         if state.category != OVERWORLD:
-            where = f"{_CATEGORIES[state.category]} room {state.place:03X}"
-        motion = _MOTIONS[state.motion] if state.motion < len(_MOTIONS) else f"motion {state.motion}"
+            where = f"{CATEGORIES[state.category]} room {state.place:03X}"
+        motion = MOTIONS[state.motion] if state.motion < len(MOTIONS) else f"motion {state.motion}"
         words = [f"Link in {where} at ({state.x}, {state.y}), {motion.replace('_', ' ')}"]
         words += ["a text box is open"] if state.dialogue else []
         words += [f"{state.health / EIGHTHS_PER_HEART:g} of {state.max_hearts} hearts, rupees {state.rupees}"]
         words += [
             f"sword level {state.sword}, shield level {state.shield}, instruments {state.instruments.bit_count()}"
         ]
-        words += [f"enemies near {len(state.enemies)}"]
+        items = ", ".join(ITEM_NAMES[item] for item in held_items(state))
+        words += [f"holds {items or 'nothing'}", f"enemies near {len(state.enemies)}"]
         return "; ".join(words) + "."
 
 

@@ -7,8 +7,10 @@ from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
 from parcade.errors import RunError, SettingsError, did_you_mean
-from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, Place
+from parcade.game.base import FIRST_HELD_OUT_SEED, Action, Features, Game, Picture, Place, ScreenPlace
+from parcade.game.meadow.atlas import map_pictures
 from parcade.game.meadow.features import FEATURE_NAMES, write_meadow_features
+from parcade.game.meadow.fields import FIELDS, FIRST_MODE, MILESTONES
 from parcade.game.meadow.state import (
     BLOCK,
     BLOCK_SIZE,
@@ -30,7 +32,7 @@ GOALS = ("first_victory", "town", "badge")
 PAID_VICTORIES = 10  # of an episode: whoever is paid for every one fights on the spot and never walks on
 LOW_HP = 0.5  # a nurse is worth reward below this fraction of the party's HP
 _LARGEST_HEIGHT = 30
-_FIRST_MODE, _MENU_MODE, _YES_NO = 2, 5, 7  # values of mode, mode and submenu
+_MENU_MODE, _YES_NO = 5, 7  # values of mode and submenu
 
 
 class Meadow(Game[MeadowState, dict[str, Any]]):
@@ -73,11 +75,14 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
     max_steps = 1500
     training = {"n_envs": 32, "batch_size": 256, "learning_rate": 5e-4, "total_timesteps": 300_000}
     feature_names = FEATURE_NAMES
+    fields = FIELDS
+    milestones = MILESTONES
 
     def __init__(self, goal: str = "first_victory") -> None:
         if goal not in GOALS:
             raise SettingsError(f"meadow: goal is {goal!r}{did_you_mean(goal, GOALS)}, wanted {', '.join(GOALS)}")
         self.goal = goal  # an episode ends when this flag is set
+        self.success_milestone = goal
 
     def start(self, console: Console, seed: int) -> None:
         """Begin the game of ``seed`` at home; the game itself makes it a pure function of that seed."""
@@ -98,6 +103,10 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         """Return the state block, decoded."""
         block = bytes(memory.read(BLOCK, BLOCK_SIZE))
         return MeadowState._make((*HEAD.unpack(block), block))
+
+    def can_start_from(self, state: MeadowState) -> bool:
+        """Whether a game has begun; before that there is no place to read."""
+        return state.magic == MAGIC and state.mode >= FIRST_MODE
 
     def begin(self, state: MeadowState) -> dict[str, Any]:
         """Return a record in which only the present cell was visited."""
@@ -164,7 +173,20 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
 
     def place(self, state: MeadowState) -> Place | None:
         """Return the map and the hero's cell on it; none before a game has begun."""
-        return (MAPS[state.map], state.x, state.y) if state.map < len(MAPS) and state.mode >= _FIRST_MODE else None
+        return (MAPS[state.map], state.x, state.y) if state.map < len(MAPS) and state.mode >= FIRST_MODE else None
+
+    def screen_place(self, state: MeadowState) -> ScreenPlace | None:
+        """Return where the camera is: it follows the hero up to the map's edges; none while he moves or talks."""
+        place = self.place(state)
+        if place is None or state.mode != FIRST_MODE or state.moving:
+            return None
+        left = min(max(0, state.x * 16 - 112), max(0, state.map_w * 16 - 240))
+        top = min(max(0, state.y * 16 - 72), max(0, state.map_h * 16 - 160))
+        return ScreenPlace(place[0], left, top, 160)
+
+    def map_picture(self, console: Console, seed: int, name: str) -> Picture | None:
+        """Return one of the game's maps."""
+        return map_pictures(console).get(name)
 
     def cell(self, state: MeadowState) -> Hashable | None:
         """Return the place and every event that has happened."""
@@ -176,7 +198,7 @@ class Meadow(Game[MeadowState, dict[str, Any]]):
         place = self.place(state)
         if place is None:
             return "At the title screen."
-        doing = MODES[state.mode - _FIRST_MODE] if state.mode - _FIRST_MODE < len(MODES) else f"mode {state.mode}"
+        doing = MODES[state.mode - FIRST_MODE] if state.mode - FIRST_MODE < len(MODES) else f"mode {state.mode}"
         party = f"party of {state.party_size}, best level {max(state.levels)}, {round(100 * state.party_hp)} % HP"
         done = ", ".join(name.replace("_", " ") for name in FLAGS if state.has(name)) or "nothing yet"
         return (

@@ -10,9 +10,11 @@ from math import log10
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game, Place, write_features
+from parcade.game.base import Action, Features, Game, Place, ScreenPlace, write_features
 from parcade.game.boot import idle
 from parcade.game.pokemon_emerald import memory as at
+from parcade.game.pokemon_emerald.fields import FIELDS
+from parcade.game.pokemon_emerald.fields import MILESTONES as WAY
 from parcade.game.pokemon_emerald.party import PARTY_SLOTS
 from parcade.game.pokemon_emerald.state import REACH, Fighter, State, read_state
 
@@ -63,6 +65,9 @@ class PokemonEmerald(Game[State, Progress]):
     )
     metric_names = (*MILESTONES, *_COUNTS, "success")
     reward_weights = _PARTS
+    fields = FIELDS
+    milestones = WAY
+    success_milestone = "starter"
 
     def start(self, console: Console, seed: int) -> None:
         """Wait up to a second, told by ``seed``: the game draws a random number a frame, so episodes differ."""
@@ -229,6 +234,14 @@ class PokemonEmerald(Game[State, Progress]):
     def place(self, state: State) -> Place | None:
         """Return the map and the player's block on it; none while memory is not settled."""
         return (state.map_name, state.x, state.y) if state.settled else None
+
+    def screen_place(self, state: State) -> ScreenPlace | None:
+        """Return where the screen lies: the player's block begins at column 112 and line 72 of the picture."""
+        place = self.place(state)
+        is_covered = state.dialogue or state.menu or state.script or state.battle is not None
+        if place is None or is_covered:
+            return None
+        return ScreenPlace(place[0], state.x * 16 - 112, state.y * 16 - 72, 160)
 
     def cell(self, state: State) -> Hashable | None:
         """Return the map, the place to four blocks, the badges and the number of story flags."""

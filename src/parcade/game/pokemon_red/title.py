@@ -6,8 +6,17 @@ from collections.abc import Hashable, Mapping
 from typing import Any, ClassVar
 
 from parcade.console.base import Console, Memory
-from parcade.game.base import Action, Features, Game, Place, write_features
+from parcade.game.base import Action, Features, Game, Place, ScreenPlace, write_features
 from parcade.game.boot import BootStep, idle, run_boot_script
+from parcade.game.pokemon_red.fields import (
+    COUNTED_EVENTS,
+    FIELDS,
+    GOT_STARTER,
+    MILESTONE_EVENTS,
+    MILESTONE_MAPS,
+    MILESTONES,
+    REDS_HOUSE_2F,
+)
 from parcade.game.pokemon_red.memory import (
     LOST,
     NO_BATTLE,
@@ -39,34 +48,9 @@ BOOT_SCRIPT: tuple[BootStep, ...] = (
 BOOT_FRAME_LIMIT = 18_000
 SETTLE_FRAMES = 180  # play time starts to run before the room has faded in
 
-# Map numbers of pret/pokered, constants/map_constants.asm.
-PALLET_TOWN, VIRIDIAN_CITY, PEWTER_CITY, CERULEAN_CITY, ROUTE_1 = 0x00, 0x01, 0x02, 0x03, 0x0C
-FIRST_INDOOR_MAP, REDS_HOUSE_2F, OAKS_LAB, VIRIDIAN_FOREST = 0x25, 0x26, 0x28, 0x33
-# Event flags of constants/event_constants.asm.
-GOT_STARTER, GOT_POKEDEX, OAK_GOT_PARCEL, GOT_OAKS_PARCEL, BEAT_BROCK, BEAT_MISTY = 0x22, 0x25, 0x38, 0x39, 0x77, 0xBF
+FIRST_INDOOR_MAP = 0x25  # of pret/pokered, constants/map_constants.asm
 LONGEST_MAP = 144  # tiles of Routes 17 and 23: 72 blocks, constants/map_constants.asm
-MUSEUM_TICKET = 0x68  # set and cleared at every visit to the museum: no progress
-_COUNTED_EVENTS = ~(1 << MUSEUM_TICKET)
-
-_MILESTONE_EVENTS = {
-    "starter": GOT_STARTER,
-    "parcel": GOT_OAKS_PARCEL,
-    "parcel_delivered": OAK_GOT_PARCEL,
-    "pokedex": GOT_POKEDEX,
-    "beat_brock": BEAT_BROCK,
-    "beat_misty": BEAT_MISTY,
-}
-_MILESTONE_MAPS = {
-    "pallet_town": PALLET_TOWN,
-    "oaks_lab": OAKS_LAB,
-    "route_1": ROUTE_1,
-    "viridian_city": VIRIDIAN_CITY,
-    "viridian_forest": VIRIDIAN_FOREST,
-    "pewter_city": PEWTER_CITY,
-    "cerulean_city": CERULEAN_CITY,
-}
-
-_MAP_NAMES = {number: name.replace("_", " ") for name, number in _MILESTONE_MAPS.items()}
+_MAP_NAMES = {number: name.replace("_", " ") for name, number in MILESTONE_MAPS.items()}
 _MAP_NAMES[REDS_HOUSE_2F] = "the player's room"
 
 
@@ -109,14 +93,17 @@ class PokemonRed(Game[RedState, Progress]):
         *(f"party_{n}_{part}" for n in range(PARTY_SIZE) for part in ("species", "level", "hp", "ailing")),
         *(f"badge_{number}" for number in range(1, 9)),
         *("money", "items", "owned", "seen", "events", "hp_fraction", "level_sum"),
-        *_MILESTONE_EVENTS,
+        *MILESTONE_EVENTS,
         *("coordinates", "tile_is_new"),
     )
     metric_names = (
         *("success", "coordinates", "maps", "events", "level_sum", "badges", "money", "owned", "seen", "blackouts"),
-        *_MILESTONE_EVENTS,
-        *_MILESTONE_MAPS,
+        *MILESTONE_EVENTS,
+        *MILESTONE_MAPS,
     )
+    fields = FIELDS
+    milestones = MILESTONES
+    success_milestone = "starter"
 
     def start(self, console: Console, seed: int) -> None:
         """Boot to the player's room unless a game is loaded, then wait a little by ``seed``."""
@@ -155,7 +142,7 @@ class PokemonRed(Game[RedState, Progress]):
             progress["maps"][str(after.map_id)] = 1
             progress["tile_is_new"] = 1
             parts["explore"] = 1.0
-        _note_new_bits(progress, "events", after.events & _COUNTED_EVENTS, parts, "events")
+        _note_new_bits(progress, "events", after.events & COUNTED_EVENTS, parts, "events")
         _note_new_bits(progress, "badges", after.badges, parts, "badges")
         _note_new_bits(progress, "owned", after.owned, parts, "caught")
         if after.level_sum > progress["level_sum"]:
@@ -207,7 +194,7 @@ class PokemonRed(Game[RedState, Progress]):
             state.hp_fraction,
             state.level_sum / (100 * PARTY_SIZE),
         ]
-        values += [float(state.events >> event & 1) for event in _MILESTONE_EVENTS.values()]
+        values += [float(state.events >> event & 1) for event in MILESTONE_EVENTS.values()]
         values += [min(1.0, len(progress["tiles"]) / 2048), float(progress["tile_is_new"])]
         write_features([value if value < 1.0 else 1.0 for value in values], out)  # memory may hold anything
 
@@ -225,19 +212,26 @@ class PokemonRed(Game[RedState, Progress]):
             "owned": float(progress["owned"].bit_count()),
             "seen": float(state.seen.bit_count()),
             "blackouts": float(progress["blackouts"]),
-            **{name: float(events >> event & 1) for name, event in _MILESTONE_EVENTS.items()},
-            **{name: float(str(number) in maps) for name, number in _MILESTONE_MAPS.items()},
+            **{name: float(events >> event & 1) for name, event in MILESTONE_EVENTS.items()},
+            **{name: float(str(number) in maps) for name, number in MILESTONE_MAPS.items()},
         }
 
     def place(self, state: RedState) -> Place | None:
         """Return the map and the player's tile on it; none before a game is loaded."""
         return (_map_name(state.map_id), state.x, state.y) if state.in_game else None
 
+    def screen_place(self, state: RedState) -> ScreenPlace | None:
+        """Return where the screen lies: the player's tile is the fifth of ten columns and of nine rows."""
+        place = self.place(state)
+        if place is None or not state.in_control or state.walking:
+            return None
+        return ScreenPlace(place[0], state.x * 16 - 64, state.y * 16 - 64, 144)
+
     def cell(self, state: RedState) -> Hashable | None:
         """Return the map, the place to four tiles, the badges and the number of events."""
         if not state.in_game:
             return None
-        events = (state.events & _COUNTED_EVENTS).bit_count()
+        events = (state.events & COUNTED_EVENTS).bit_count()
         return state.map_id, state.x // 4, state.y // 4, state.badges, events
 
     def describe(self, state: RedState) -> str:
