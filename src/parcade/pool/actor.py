@@ -8,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy.typing as npt
 
+from parcade.pool.sharing import TILE
+
 Array = npt.NDArray[Any]
 
 
@@ -21,6 +23,7 @@ class ActorShape:
     drawn_shape: tuple[int, ...] | None = None  # of an action as it was drawn, before the env's form of it
     drawn_dtype: str = "<i8"
     has_values: bool = False
+    n_together: int = TILE  # slots whose actions are chosen in one call; more are quicker to compute, fewer to emulate
 
 
 class ActorRows(NamedTuple):

@@ -51,7 +51,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, Any]):
         elif autoreset_mode is not AutoresetMode.NEXT_STEP:
             raise SettingsError(f"autoreset_mode is {autoreset_mode!r}, wanted SAME_STEP or NEXT_STEP")
         elif pool.n_groups != pool.n_envs:
-            raise SettingsError(f"the pool has {pool.n_groups} groups, NEXT_STEP needs n_groups={pool.n_envs}")
+            raise SettingsError(f"the pool has n_groups={pool.n_groups}, NEXT_STEP needs n_groups={pool.n_envs}")
         self.single_observation_space, self.single_action_space = pool.observation_space, pool.action_space
         self.observation_space = batch_space(pool.observation_space, pool.n_envs)
         self.action_space = batch_space(pool.action_space, pool.n_envs)

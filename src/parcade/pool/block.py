@@ -13,6 +13,9 @@ from parcade.env.slot import leaves
 from parcade.pool.actor import Actor, ActorRows, ActorShape, Array
 from parcade.pool.mapped import Field, MappedArrays
 
+TRACKERS = ("milestones", "guide")  # who counts milestones in an episode: the title, and its guide
+NEW = "new:"  # stands before a tracker's name where a step's new milestones are told
+
 
 @dataclass(frozen=True, slots=True)
 class EnvShape:
@@ -21,6 +24,7 @@ class EnvShape:
     observation_space: spaces.Space[Any]
     action_space: spaces.Space[Any]
     metric_names: tuple[str, ...]
+    has_cells: bool = False
 
 
 class Episode(NamedTuple):
@@ -54,6 +58,7 @@ def block_fields(env: EnvShape, n_envs: int, n_steps: int, actor: ActorShape) ->
         Field("episode_return", steps, "<f8"),
         Field("episode_length", steps, "<i8"),
         Field("metrics", (*steps, len(env.metric_names)), "<f4"),
+        *(_explored_fields(steps) if env.has_cells else []),
         Field("weights", (actor.n_weights,), "<f4"),
         Field("seed", (1,), "<i8"),
         Field("memory", (n_steps + 1, n_envs, actor.state_size), "<f4", fill=0),
@@ -62,6 +67,12 @@ def block_fields(env: EnvShape, n_envs: int, n_steps: int, actor: ActorShape) ->
         Field("drawn", (*steps, *(actor.drawn_shape if actor.drawn_shape is not None else (0,))), actor.drawn_dtype),
     ]
     return fields
+
+
+def _explored_fields(steps: tuple[int, int]) -> list[Field]:
+    """Return where each step led, 0 for nowhere, and the milestones it reached: bit i for the i-th of each tracker."""
+    reached = [Field(f"{NEW}{name}", steps, "<u8", fill=0) for name in TRACKERS]
+    return [Field("cell", steps, "<u8"), *reached]
 
 
 def known_metrics(names: tuple[str, ...], values: Array) -> dict[str, float]:
@@ -76,6 +87,8 @@ def status_fields(n_envs: int, n_workers: int) -> list[Field]:
         Field("episode_seed", (n_envs,), "<i8", fill=0),
         Field("running_return", (n_envs,), "<f8", fill=0),  # of the episode under way
         Field("running_length", (n_envs,), "<i8", fill=0),  # its finished steps, IN_RESET or BEING_MADE
+        # bit i: the episode under way has reached the i-th milestone of the title, or of its guide
+        *(Field(name, (n_envs,), "<u8", fill=0) for name in TRACKERS),
         Field("beats", (n_workers,), "<u8", fill=0),
         Field("current_slot", (n_workers,), "<i4", fill=-1),
         Field(
@@ -100,6 +113,8 @@ class Block:
         self.weights, self.seed = arrays["weights"], arrays["seed"]
         self.memory, self.params = arrays["memory"], arrays["params"]
         self.value, self.drawn = arrays["value"], arrays["drawn"]
+        self.cell: Array | None = arrays.get("cell")
+        self.new_milestones = mapped.leaves(NEW.removesuffix(":")) if self.cell is not None else {}  # by tracker
         self.n_steps, self.n_envs = self.reward.shape
         self._reserved = 0 if self.n_steps > 1 else 1  # rows of the sparse arrays that have memory
 

@@ -32,6 +32,9 @@ class Journal:
         self._leaves = {leaf: (array.shape[2:], array.dtype) for leaf, array in rows.items()}
         self._logs = [self._fresh(len(slots), FIRST_ROOM) for slots in groups]
         self._place = {int(slot): (g, at) for g, slots in enumerate(groups) for at, slot in enumerate(slots)}
+        self.length_at_mark = self.length  # steps each slot's episode had taken when the present rollout began
+        self._marked = [0] * len(groups)  # the row of each log at which it began
+        self._begun_at_mark, self._episode_at_mark = self._begun.copy(), self.episode.copy()
 
     def _fresh(self, n_slots: int, room: int) -> dict[str, npt.NDArray[Any]]:
         return {leaf: np.zeros((room, n_slots, *shape), dtype) for leaf, (shape, dtype) in self._leaves.items()}
@@ -71,6 +74,20 @@ class Journal:
             ends[slots] = steps
         return ends - self._begun
 
+    def mark(self, n_steps: int) -> None:
+        """Note that a rollout of ``n_steps`` begins here; until the next mark ``ended`` finds what its episodes did."""
+        for group, steps in enumerate(self._steps):
+            if steps + n_steps > self._room[group]:
+                self._make_room(group, n_steps)  # now, so that no row moves in the middle of the rollout
+        self.length_at_mark, self._marked = self.length, list(self._steps)
+        self._begun_at_mark, self._episode_at_mark = self._begun.copy(), self.episode.copy()
+
+    def ended(self, slot: int, row: int, length: int) -> Actions:
+        """Return the ``length`` actions of an episode that ended with ``row`` of the marked rollout."""
+        group, at = self._place[slot]
+        stop = self._marked[group] + row + 1
+        return {leaf: log[stop - length : stop, at].copy() for leaf, log in self._logs[group].items()}
+
     def begin_anew(self, episodes: Slots | int) -> None:
         """Note that every slot stands at the start of an episode."""
         self.episode[:] = episodes
@@ -102,6 +119,18 @@ class Journal:
             dumped[f"actions:{leaf}"] = rows
         return dumped
 
+    def dump_at_mark(self) -> dict[str, npt.NDArray[Any]]:
+        """Return what ``dump`` would have returned when the marked rollout began."""
+        length = self.length_at_mark
+        dumped = {"episode": self._episode_at_mark.copy(), "length": length.copy()}
+        for leaf, (shape, dtype) in self._leaves.items():
+            rows = np.zeros((len(length), int(length.max(initial=0)), *shape), dtype)
+            for slot, (group, at) in self._place.items():
+                log, first = self._logs[group][leaf], int(self._begun_at_mark[slot])
+                rows[slot, : length[slot]] = log[first : first + length[slot], at]
+            dumped[f"actions:{leaf}"] = rows
+        return dumped
+
     def load(self, arrays: dict[str, npt.NDArray[Any]]) -> None:
         """Take what ``dump`` returned."""
         self._check(arrays)
@@ -123,3 +152,7 @@ class Journal:
         missing = [leaf for leaf in self._leaves if f"actions:{leaf}" not in arrays]
         if missing:
             raise PoolError(f"the dump has no actions for {', '.join(missing)}; it comes from another env")
+        for leaf, (shape, dtype) in self._leaves.items():
+            actions = arrays[f"actions:{leaf}"]
+            if actions.dtype != dtype or actions.shape[2:] != shape:
+                raise PoolError(f"the dump's actions are {actions.dtype}, wanted {dtype}; it comes from another env")

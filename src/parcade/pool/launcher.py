@@ -6,15 +6,12 @@ import contextlib
 import multiprocessing
 import os
 import pickle
-import signal
 import socket
 import struct
-import sys
 import threading
 import weakref
 from collections.abc import Iterator
 from dataclasses import replace
-from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any
 
@@ -24,7 +21,8 @@ import cv2
 from parcade.env.make import make_game
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, PoolError
-from parcade.pool.worker import FOR_THE_TRAINER, WorkerOrders, run_worker
+from parcade.host.child_process import interrupts_held, main_module_hidden
+from parcade.pool.worker import WorkerOrders, run_worker
 from parcade.pool.worker_handle import GLANCE_S, WorkerHandle
 
 _OPEN_ENDS: weakref.WeakSet[Connection] = weakref.WeakSet()  # the trainer's ends of all pools' pipes
@@ -61,8 +59,8 @@ class Launcher:
                 daemon=True,
             )
             with (
-                _interrupts_held(),
-                _main_module_hidden(),
+                interrupts_held(),
+                main_module_hidden(),
                 _one_thread_for_opencv(self._start_method),
                 _one_thread_for_products(),
             ):
@@ -80,7 +78,7 @@ class Launcher:
             with contextlib.suppress(ValueError):  # the kernel still holds it
                 handle.process.close()
         handle.process, handle.steps, handle.fd, handle.control = process, steps, steps.fileno(), control
-        handle.told, handle.serial = None, 0
+        handle.told, handle.serial, handle.silence_told = None, 0, False
 
     def _pack(self, orders: WorkerOrders) -> bytes:
         # A thread's end counts as its process's death for the kernel, so only the main thread may be relied on.
@@ -123,17 +121,6 @@ def _bound_waits(pipe: Connection, seconds: float, *waits: int) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C and SIGTERM back from a process until it ignores them; the fork server never sees them."""
-    resource_tracker.ensure_running()  # starting it would let Ctrl-C through again
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, FOR_THE_TRAINER)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextlib.contextmanager
 def _one_thread_for_opencv(start_method: str) -> Iterator[None]:
     """End OpenCV's threads before a fork: they do not live in the copy, which would wait for them for ever."""
     threads = cv2.getNumThreads()
@@ -160,20 +147,3 @@ def _one_thread_for_products() -> Iterator[None]:
     finally:
         for name in names:
             del os.environ[name]
-
-
-@contextlib.contextmanager
-def _main_module_hidden() -> Iterator[None]:
-    """Keep workers from running the user's script again: envs travel by value, so they never need it.
-
-    Without this, spawn and forkserver import ``__main__`` in every worker, and a script without the
-    ``if __name__ == "__main__"`` guard starts itself over and over.
-    """
-    main = sys.modules["__main__"]
-    kept: dict[str, Any] = {name: main.__dict__[name] for name in ("__file__", "__spec__") if name in main.__dict__}
-    main.__dict__.pop("__file__", None)
-    main.__spec__ = None
-    try:
-        yield
-    finally:
-        main.__dict__.update(kept)

@@ -6,6 +6,8 @@ import signal
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from parcade.host.child_process import exit_words
+
 HEALTHY_BATCHES = 100  # answers in a row after which earlier deaths are forgiven
 PAUSES_S = (0.0, 0.1, 0.5, 2.0, 5.0)
 OUTSIDE_SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)  # sent by people and by the kernel
@@ -108,13 +110,6 @@ def cause_of_exit(exit_code: int | None) -> Cause:
     >>> cause_of_exit(-11).words
     'killed by SIGSEGV'
     """
-    if exit_code is None:
-        return Cause("exit", "closed its pipe without ending")
-    if exit_code < 0:
-        try:
-            name = signal.Signals(-exit_code).name
-        except ValueError:
-            name = f"signal {-exit_code}"
-        note = " (out of memory, or killed by hand)" if name == "SIGKILL" else ""
-        return Cause("signal", f"killed by {name}{note}", -exit_code in OUTSIDE_SIGNALS)
-    return Cause("exit", f"exited by itself with code {exit_code}")
+    if exit_code is None or exit_code >= 0:
+        return Cause("exit", exit_words(exit_code))
+    return Cause("signal", exit_words(exit_code), -exit_code in OUTSIDE_SIGNALS)

@@ -7,6 +7,7 @@ import fcntl
 import mmap
 import os
 import secrets
+import stat
 import tempfile
 import weakref
 from collections.abc import Iterable
@@ -18,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from parcade.errors import PoolError
+from parcade.host.stuck_watch import at_sudden_end
 
 ALIGNMENT = 64  # a cache line, so that two workers never write the same one at a field's border
 POISON = 0xA5
@@ -62,6 +64,28 @@ def plan_layout(fields: Iterable[Field]) -> Layout:
     return Layout(tuple(ordered), tuple(offsets), max(dense_size, ALIGNMENT), max(offset, ALIGNMENT))
 
 
+def layout_to_json(layout: Layout) -> list[list[Any]]:
+    """Return a layout as plain data."""
+    return [[field.name, list(field.shape), field.dtype, field.sparse] for field in layout.fields]
+
+
+def layout_from_json(data: Any) -> Layout:
+    """Return the layout that ``layout_to_json`` described; raise ValueError for anything else."""
+    try:
+        fields = [
+            Field(str(name), tuple(map(int, shape)), str(dtype), bool(sparse)) for name, shape, dtype, sparse in data
+        ]
+        is_plain = all(np.dtype(field.dtype).kind in "biuf" and min(field.shape, default=0) >= 0 for field in fields)
+        if not is_plain:
+            raise ValueError("it names arrays that are none")
+        return plan_layout(fields)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"the layout of a shared file cannot be read: {error}") from None
+
+
+_made: set[Path] = set()  # files of this process
+
+
 class MappedArrays:
     """Arrays over one file; ``create`` makes the file and unlinks it on close, ``attach`` only maps it.
 
@@ -76,6 +100,8 @@ class MappedArrays:
         }
         # Also runs when the arrays are forgotten or the program ends without close().
         self._remove = weakref.finalize(self, _remove, path, os.getpid()) if owner else None
+        if owner:
+            _made.add(path)
 
     @classmethod
     def create(cls, layout: Layout) -> MappedArrays:
@@ -95,10 +121,11 @@ class MappedArrays:
         return made
 
     @classmethod
-    def attach(cls, path: str | Path, layout: Layout) -> MappedArrays:
+    def attach(cls, path: str | Path, layout: Layout, *, read_only: bool = False) -> MappedArrays:
         """Map a file another process made."""
-        with open(path, "r+b") as file:
-            return cls(Path(path), layout, mmap.mmap(file.fileno(), layout.size), owner=False)
+        access = mmap.ACCESS_READ if read_only else mmap.ACCESS_WRITE
+        with open(path, "rb" if read_only else "r+b") as file:
+            return cls(Path(path), layout, mmap.mmap(file.fileno(), layout.size, access=access), owner=False)
 
     def reserve(self, name: str, row: int) -> None:
         """Take memory for one row of a sparse array; a full disk raises here instead of killing by SIGBUS later."""
@@ -147,6 +174,14 @@ def _make(path: Path, layout: Layout) -> mmap.mmap:
 
 def _remove(path: Path, maker: int) -> None:
     if os.getpid() == maker:  # a forked worker holds a copy of the mapping and must leave the file alone
+        _made.discard(path)
+        path.unlink(missing_ok=True)
+
+
+@at_sudden_end
+def remove_all() -> None:
+    """Remove every file this process has made."""
+    for path in list(_made):
         path.unlink(missing_ok=True)
 
 
@@ -158,6 +193,30 @@ def _take_memory(fd: int, offset: int, size: int) -> None:
 def _folder() -> Path:
     shared = Path("/dev/shm")
     return shared if os.access(shared, os.W_OK) else Path(tempfile.gettempdir())
+
+
+def is_held(path: str | Path) -> bool:
+    """Whether the maker of a shared file lives; only a file that a pool of this user may have made is looked at.
+
+    A path comes from a file that anybody may have written: links, and files elsewhere, count as none of ours.
+    """
+    path = Path(path)
+    if path.parent != _folder() or not path.match(_PATTERN):
+        return False
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        found = os.fstat(fd)
+        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
+            return False
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
 
 
 def sweep_stale() -> list[Path]:

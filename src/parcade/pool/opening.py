@@ -9,6 +9,7 @@ from parcade.env.by_id import with_registration
 from parcade.env.sharing import workers_for
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError, did_you_mean
+from parcade.host.own_modules import refuse_while_importing
 from parcade.pool.process_pool import ProcessPool
 from parcade.pool.serial_pool import SerialPool
 
@@ -21,6 +22,7 @@ def open_pool(spec: EnvSpec, n_envs: int, *, n_workers: int | None = None, **opt
 
     ``options`` are the arguments of ``ProcessPool``; without processes those about processes have no meaning.
     """
+    refuse_while_importing("a pool of envs")
     unknown = [name for name in options if name not in POOL_OPTIONS]
     if unknown:
         hint = did_you_mean(unknown[0], sorted(POOL_OPTIONS))

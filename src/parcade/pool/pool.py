@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import abc
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, TypeVar
 
 import numpy as np
 
 from parcade.env.spec import EnvSpec
+from parcade.env.title_guard import TitleGuard
 from parcade.errors import PoolError, SettingsError
 from parcade.pool.actor import Actor, ActorShape, Array, Choose
 from parcade.pool.block import Block, EnvShape, block_fields, status_fields
@@ -16,7 +17,17 @@ from parcade.pool.calling import check_call, result
 from parcade.pool.fragment import Fragment
 from parcade.pool.mapped import MappedArrays, plan_layout
 from parcade.pool.progress import Progress, StepRows, check_counts
-from parcade.pool.seeding import Episodes, TrainingEpisodes, episodes_of, with_options
+from parcade.pool.seeding import (
+    Episodes,
+    EpisodesFromStarts,
+    GuideVersion,
+    Start,
+    TrainingEpisodes,
+    episodes_of,
+    with_options,
+)
+from parcade.pool.sharing import TILE
+from parcade.pool.showcase import Showcase
 
 PoolT = TypeVar("PoolT", bound="Pool")
 
@@ -29,15 +40,20 @@ class Pool(abc.ABC):
     """
 
     n_workers: int
+    shares: list[range]  # the slots of each worker; without workers, of this process
+    cpus: list[int | None]  # the processor of each worker, None for any
 
     def __init__(self, spec: EnvSpec, n_envs: int, n_groups: int, seed: int, episodes: Episodes | None) -> None:
         check_counts(n_envs, n_groups)
         self.spec, self.n_envs, self.n_groups = spec, n_envs, n_groups
-        self.episodes: Episodes = episodes or TrainingEpisodes(seed)
+        self.episodes: Episodes = episodes or TrainingEpisodes(seed, spec.slot or 0)
+        self.played = self.episodes  # those of the last rollout: the next one's may begin elsewhere
         self.restarts: list[str] = []  # every death of a worker, in words
         self._mapped: list[MappedArrays] = []  # the status first, then the blocks
+        self._showcase: Showcase | None = None
         self._actor: Actor | None = None
         self._closed = False
+        self._faults_told: dict[int, int] = {}  # worker -> functions of its title that were named
         self.while_waiting: Callable[[], None] = lambda: None  # called now and then; what it raises ends the wait
 
     def _share(self, shape: EnvShape, shares: list[range]) -> None:
@@ -45,6 +61,7 @@ class Pool(abc.ABC):
         self.observation_space, self.action_space = shape.observation_space, shape.action_space
         self.metric_names, self._shape = shape.metric_names, shape
         self._mapped = [MappedArrays.create(plan_layout(status_fields(self.n_envs, len(shares))))]
+        self._showcase = Showcase.create(self.n_envs, len(shares), self.spec.game is not None)
         self.progress = Progress(self._mapped[0], shares, self.n_groups, self.action_space)
         self.progress.use(self._make_blocks(1, 1, ActorShape()))
 
@@ -63,6 +80,12 @@ class Pool(abc.ABC):
     def shared_files(self) -> list[MappedArrays]:
         """What all processes share: the status first, then the blocks."""
         return self._mapped
+
+    @property
+    def showcase(self) -> Showcase:
+        """Where viewers ask for pictures."""
+        assert self._showcase is not None
+        return self._showcase
 
     @property
     def parts(self) -> list[slice]:
@@ -112,6 +135,7 @@ class Pool(abc.ABC):
         self._check_open()
         self.progress.fragment(group)
         self._wait(group)
+        self._tell_faults()
         self.progress.finish(group)
         return self.progress.step_rows(group)
 
@@ -127,6 +151,7 @@ class Pool(abc.ABC):
         if fits and actor == self._actor:
             return
         self._actor = actor
+        self.progress.play_together(TILE if actor is None else actor.shape.n_together)
         if not fits:
             old = self._mapped[1:]
             self.progress.use(self._make_blocks(n_blocks, int(n_steps), actor.shape if actor else ActorShape()))
@@ -149,15 +174,33 @@ class Pool(abc.ABC):
         for group in range(self.n_groups):
             self.progress.fragment(group)
             self._wait(group)
+        self._tell_faults()
+        fragment = self.progress.fragment(0)
+        self._mark(fragment.stop - fragment.first)
         for group in range(self.n_groups):
             block = self.progress.finish(group)
         return block
+
+    def _tell_faults(self) -> None:
+        """Say which functions of the title have raised since the last look; they are left out."""
+        for worker, count in enumerate(self.showcase.arrays["n_faults"].tolist()):
+            told = self._faults_told.get(worker, 0)
+            if count > told:
+                self._faults_told[worker] = count
+                for function, why in self.showcase.faults(worker, told):
+                    TitleGuard(self.spec.label).warn(function, why)
+
+    def _mark(self, n_steps: int) -> None:
+        """Note which episodes a rollout is of, and where it begins, for those who ask about its ended episodes."""
+        self.played = self.episodes
+        self.progress.journal.mark(n_steps)
 
     def play_here(self, chooses: Sequence[Choose], n_steps: int) -> Block:
         """Take ``n_steps`` steps with actions chosen in this process, for a policy on another device.
 
         ``chooses`` holds what chooses for each group. While one group's actions are computed the others' envs run.
         """
+        self._mark(n_steps)
         for group, choose in enumerate(chooses):
             self._send_chosen(choose, group)
         for step in range(n_steps):
@@ -182,17 +225,43 @@ class Pool(abc.ABC):
         """Return what is needed to bring every slot back; of steps under way nothing is kept, if they are given up."""
         if any(self.progress.under_way) and not gives_up:
             raise PoolError("a pool can be dumped only between recv and send")
-        if not isinstance(self.episodes, TrainingEpisodes):
+        base = self.episodes.episodes if isinstance(self.episodes, EpisodesFromStarts) else self.episodes
+        if not isinstance(base, TrainingEpisodes):
             raise PoolError("only a pool with a run seed can be dumped, not one with listed seeds or reset options")
-        return {"run_seed": np.array([self.episodes.run_seed], np.int64), **self.progress.journal.dump()}
+        return {"run_seed": np.array([base.run_seed], np.int64), **self.progress.journal.dump()}
 
-    def load(self, arrays: dict[str, Array]) -> None:
-        """Bring every slot to where ``dump`` found it."""
+    def load(
+        self,
+        arrays: dict[str, Array],
+        starts: Mapping[tuple[int, int], Start] | None = None,
+        guides: Sequence[GuideVersion] = (),
+    ) -> None:
+        """Bring every slot to where ``dump`` found it, with the starts and the guides that its episodes had."""
         self._flush()
         self.progress.journal.load(arrays)
         if "run_seed" in arrays:
-            self.episodes = TrainingEpisodes(int(arrays["run_seed"][0]))
+            base = TrainingEpisodes(int(arrays["run_seed"][0]), self.spec.slot or 0)
+            self.episodes = _dealt(base, starts or {}, guides)
         self._bring_back()
+
+    def begin_from(self, starts: Mapping[tuple[int, int], Start]) -> None:
+        """Have episodes, by slot and number, begin at these starts from now on; no step may be under way."""
+        present = self.episodes
+        self._deal(starts, present.guides if isinstance(present, EpisodesFromStarts) else ())
+
+    def follow(self, guides: Sequence[GuideVersion]) -> None:
+        """Have episodes follow these versions of the guide; no step may be under way."""
+        present = self.episodes
+        self._deal(present.starts if isinstance(present, EpisodesFromStarts) else {}, guides)
+
+    def _deal(self, starts: Mapping[tuple[int, int], Start], guides: Sequence[GuideVersion]) -> None:
+        if any(self.progress.under_way):
+            raise PoolError("steps are under way; recv them before the next episodes begin in another way")
+        base = self.episodes.episodes if isinstance(self.episodes, EpisodesFromStarts) else self.episodes
+        if not isinstance(base, TrainingEpisodes):
+            raise PoolError("only the episodes of a pool with a run seed can begin in another way")
+        self.episodes = _dealt(base, starts, guides)
+        self._announce()
 
     def close(self, *, at_once: bool = False) -> None:
         """End all envs and remove what was shared; twice is fine. ``at_once``: without waiting for what they do."""
@@ -201,6 +270,13 @@ class Pool(abc.ABC):
             self._end(at_once)
             for mapped in self._mapped:
                 mapped.close()
+            if self._showcase is not None:
+                self._showcase.close()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the pool is open and can play."""
+        return not self._closed
 
     def _check_open(self) -> None:
         if self._closed:
@@ -214,8 +290,13 @@ class Pool(abc.ABC):
 
     @property
     @abc.abstractmethod
+    def cut(self) -> Set[tuple[int, int]]:
+        """Slot and number of every episode that was truncated or skipped because it killed its worker every time."""
+
+    @property
     def cut_episodes(self) -> int:
-        """Episodes truncated because a step killed its worker every time."""
+        """How many episodes were cut."""
+        return len(self.cut)
 
     def call(self, slot: int, what: str, name: str, *args: Any, **kwargs: Any) -> Any:
         """Call a method of one slot's env (what="call"); "get", "set" or find ("has") an attribute; find a wrapper.
@@ -251,6 +332,10 @@ class Pool(abc.ABC):
         """Have the envs write into the present blocks, with the present actor."""
 
     @abc.abstractmethod
+    def _announce(self) -> None:
+        """Tell whoever begins episodes of a change in ``episodes``."""
+
+    @abc.abstractmethod
     def _start(self, fragment: Fragment) -> None:
         """Let a fragment begin."""
 
@@ -269,6 +354,10 @@ class Pool(abc.ABC):
     @abc.abstractmethod
     def _end(self, at_once: bool) -> None:
         """Close all envs."""
+
+
+def _dealt(base: TrainingEpisodes, starts: Mapping[tuple[int, int], Start], guides: Sequence[GuideVersion]) -> Episodes:
+    return EpisodesFromStarts(base, dict(starts), tuple(guides)) if starts or guides else base
 
 
 def _check_actor_input(block: Block, weights: Array, seed: int) -> None:

@@ -8,7 +8,7 @@ import os
 import sys
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import cloudpickle
@@ -23,6 +23,7 @@ from parcade.pool.lifecycle import Phase
 from parcade.pool.limits import allow_files
 from parcade.pool.mapped import MappedArrays
 from parcade.pool.pool import Pool
+from parcade.pool.same_spaces import marks_of
 from parcade.pool.seeding import Episodes
 from parcade.pool.sharing import processors, share_slots
 from parcade.pool.supervisor import Supervisor, WorkerDiedError
@@ -38,8 +39,9 @@ ABSENCE_S = 2.0  # a longer gap means that this process was elsewhere (learning,
 class ProcessPool(Pool):
     """A pool of worker processes.
 
-    A worker that dies or hangs is named, started again and brought back exactly where it was: what ``recv`` and
-    ``play`` return is the same as if nothing had happened.
+    ``weights`` share the slots out in proportion (equally by default); ``cpus`` names each worker's processor. A worker
+    that dies or hangs is named, started again and brought back exactly where it was: what ``recv`` and ``play`` return
+    is the same as if nothing had happened.
     """
 
     def __init__(
@@ -58,6 +60,9 @@ class ProcessPool(Pool):
         memory_limit_mb: int | None = None,
         pin_workers: bool | None = None,
         preload: tuple[str, ...] = (),
+        forgives_cuts: bool = False,
+        weights: Sequence[float] | None = None,
+        cpus: Sequence[int] | None = None,
     ) -> None:
         super().__init__(spec, n_envs, n_groups, seed, episodes)
         if n_workers is not None and n_workers < 1:
@@ -67,11 +72,13 @@ class ProcessPool(Pool):
             raise SettingsError(f"start method {method!r} is not known; use auto, {', '.join(START_METHODS)}")
         check_spec(spec)
         self.n_workers = min(n_workers or usable_cores(), n_envs)
+        _check_places(self.n_workers, weights, cpus)
         allow_files(self.n_workers)
-        shares = share_slots(n_envs, self.n_workers)
+        self.shares = share_slots(n_envs, self.n_workers, weights)
+        self.cpus = processors(self.n_workers, pin_workers) if cpus is None else list(cpus)
         orders = [
             WorkerOrders(worker, slots, n_groups, spec, self.episodes, os.getpid(), memory_limit_mb, cpu)
-            for worker, (slots, cpu) in enumerate(zip(shares, processors(self.n_workers, pin_workers), strict=True))
+            for worker, (slots, cpu) in enumerate(zip(self.shares, self.cpus, strict=True))
         ]
         self._supervisor = Supervisor(
             orders,
@@ -80,6 +87,7 @@ class ProcessPool(Pool):
             step_deadline_s=step_deadline_s,
             start_deadline_s=start_deadline_s,
             preload=preload,
+            forgives_cuts=forgives_cuts,
         )
         self.restarts = self._supervisor.restarts
         self._supervisor.while_waiting = lambda: self.while_waiting()
@@ -90,14 +98,14 @@ class ProcessPool(Pool):
         self.owner_pid = os.getpid()
         _OPEN_POOLS.add(self)
         try:
-            self._open(shares)
+            self._open(self.shares)
         except BaseException:
             self.close()
             raise
 
     def _open(self, shares: list[range]) -> None:
         # A worker makes the first env: a constructor that kills its process must not kill this one.
-        self._share(EnvShape(*self._supervisor.start_all()), shares)
+        self._share(EnvShape(*self._supervisor.start_all(), self.spec.cells), shares)
         self._owners = [self._owners_of(group) for group in range(self.n_groups)]
         self._supervisor.hand_over(_mapping(self._mapped[0]), self._attachment(), self.progress)
 
@@ -108,15 +116,20 @@ class ProcessPool(Pool):
 
     def _attachment(self) -> Attach:
         blocks = tuple(_mapping(block.mapped) for block in self.progress.blocks)
-        return Attach(blocks, self.metric_names, None if self._actor is None else cloudpickle.dumps(self._actor))
+        actor = None if self._actor is None else cloudpickle.dumps(self._actor)
+        seen = marks_of(self.observation_space, self.action_space)
+        return Attach(blocks, self.metric_names, seen, _mapping(self.showcase.mapped), actor)
 
     def _attach(self) -> None:
         self._supervisor.attach(self._attachment())
 
+    def _announce(self) -> None:
+        self._supervisor.announce(self.episodes)
+
     @property
-    def cut_episodes(self) -> int:
-        """Episodes truncated because a step killed its worker every time."""
-        return self._supervisor.cut_episodes
+    def cut(self) -> Set[tuple[int, int]]:
+        """Slot and number of every episode that was truncated or skipped because it killed its worker every time."""
+        return self._supervisor.cut
 
     @property
     def worker_pids(self) -> list[int]:
@@ -163,6 +176,8 @@ class ProcessPool(Pool):
                     self._hear(handle)
                 else:
                     self._recover(handle, self._step_deadline_s)
+            else:
+                self._supervisor.note_silence(handle, now - pulse[1], self._step_deadline_s)
 
     def _recover(self, handle: WorkerHandle, hung_s: float | None = None) -> None:
         worker = handle.orders.worker
@@ -233,6 +248,14 @@ class ProcessPool(Pool):
 
     def _end(self, at_once: bool) -> None:
         self._supervisor.close(0.0 if at_once else CLOSING_S)
+
+
+def _check_places(n_workers: int, weights: Sequence[float] | None, cpus: Sequence[int] | None) -> None:
+    for name, given in {"weights": weights, "cpus": cpus}.items():
+        if given is not None and len(given) != n_workers:
+            raise SettingsError(f"{name} holds {len(given)} numbers, wanted one for each of {n_workers} workers")
+    if weights is not None and not min(weights) > 0:
+        raise SettingsError(f"weights are {list(weights)}, wanted numbers above 0")
 
 
 def _mapping(mapped: MappedArrays) -> Mapping:

@@ -15,7 +15,7 @@ from parcade.pool.block import Block
 from parcade.pool.fragment import Fragment
 from parcade.pool.journal import Journal, Slots
 from parcade.pool.mapped import MappedArrays
-from parcade.pool.sharing import tile_leaders
+from parcade.pool.sharing import TILE, tile_leaders
 from parcade.pool.stepping import Actions
 
 MOST_GROUPS = 0xFFFE  # a fragment names its group in two bytes
@@ -39,11 +39,15 @@ class StepRows(NamedTuple):
 
 
 class SlotPlace(NamedTuple):
-    """Where a slot stands: in an episode, after these actions; ``was_seen``: somebody has looked at it there."""
+    """Where a slot stands: in an episode, after these actions, with this return so far.
+
+    ``was_seen``: somebody has looked at it there.
+    """
 
     episode: int
     actions: Actions
     was_seen: bool
+    total_reward: float
 
 
 class Progress:
@@ -65,9 +69,15 @@ class Progress:
         self.block = 0  # the one in use
         self.begun = False  # whether present observations were handed out
         self._writer = ActionWriter(action_space)
-        self._leaders = tile_leaders(shares, n_groups)
+        self._shares = shares
+        self.play_together(TILE)
+        self._returns = np.zeros(n_envs)  # of each slot's episode when its last fragment was over
         self._counted = np.zeros(n_envs, np.int64)  # steps of each tile that ``newly_taken`` has counted
         self._finished = np.zeros(n_envs, np.int64)  # steps of fragments that are over
+
+    def play_together(self, n_slots: int) -> None:
+        """Expect so many slots of a worker to take their steps together; no step is under way."""
+        self._leaders = tile_leaders(self._shares, len(self.parts), n_slots)
 
     def use(self, blocks: list[Block]) -> None:
         """Go over to other blocks; present observations and memories move along."""
@@ -147,6 +157,7 @@ class Progress:
         self.journal.append(group, actions, ended, block.episode[rows, part])
         self.under_way[group], self.now[group], self.block = None, fragment.stop, fragment.block
         self._finished[part] += fragment.stop - fragment.first
+        self._returns[part] = self.status["running_return"][part]
         return block
 
     def step_rows(self, group: int) -> StepRows:
@@ -200,9 +211,9 @@ class Progress:
     def place(self, slot: int) -> SlotPlace:
         """Return where a slot stands after the last step its worker has finished."""
         episode, actions, group = int(self.journal.episode[slot]), self.journal.actions(slot), slot % len(self.parts)
-        fragment = self.under_way[group]
+        total, fragment = float(self._returns[slot]), self.under_way[group]
         if fragment is None:
-            return SlotPlace(episode, actions, self.begun)
+            return SlotPlace(episode, actions, self.begun, total)
         block, (taken, _) = self.blocks[fragment.block], self.row(slot)
         rows = slice(fragment.first, taken)
         ends = np.flatnonzero(block.terminated[rows, slot] | block.truncated[rows, slot])
@@ -210,10 +221,11 @@ class Progress:
             joined = {
                 leaf: np.concatenate([before, block.action[leaf][rows, slot]]) for leaf, before in actions.items()
             }
-            return SlotPlace(episode, joined, self.begun)
+            return SlotPlace(episode, joined, self.begun, _added(total, block.reward[rows, slot]))
         start = fragment.first + int(ends[-1]) + 1
         newer = {leaf: array[start:taken, slot].copy() for leaf, array in block.action.items()}
-        return SlotPlace(int(block.episode[start - 1, slot]), newer, start < taken)
+        total = _added(0.0, block.reward[start:taken, slot])
+        return SlotPlace(int(block.episode[start - 1, slot]), newer, start < taken, total)
 
     def has_actor(self, groups: Collection[int]) -> bool:
         """Whether an actor chooses the actions of any of these groups now."""
@@ -230,7 +242,15 @@ class Progress:
     def note_starts(self) -> None:
         """After all slots began: take over which episode each is in; a poisoned one was skipped."""
         self.journal.skip_to(self.status["episode"])
+        self._returns[:] = self.status["running_return"]
         self.begun = True
+
+
+def _added(total: float, rewards: Array) -> float:
+    """Return a return after more rewards, added one by one as the worker adds them: the last bits depend on it."""
+    for reward in rewards.tolist():
+        total += reward
+    return total
 
 
 def _carry(source: Block, row: int, target: Block, part: slice, status: Mapping[str, Array]) -> None:

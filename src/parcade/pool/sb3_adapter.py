@@ -10,7 +10,7 @@ import numpy as np
 
 from parcade.env.action_batches import batched
 from parcade.env.slot import read_leaves
-from parcade.errors import MissingExtraError
+from parcade.errors import MissingExtraError, SettingsError
 from parcade.pool.actor import Array
 from parcade.pool.adapters import check_one_group
 from parcade.pool.infos import Info, StepInfos, episode_summary, final_observation
@@ -95,7 +95,11 @@ class Sb3VecEnv(VecEnv):
 
     def _slots(self, indices: Indices) -> list[int]:
         """Return the slots of ``indices``; negative ones count from the end."""
-        return [index + self.num_envs if index < 0 else int(index) for index in self._get_indices(indices)]
+        chosen, n_envs = [int(index) for index in self._get_indices(indices)], self.num_envs
+        for index in chosen:
+            if not -n_envs <= index < n_envs:
+                raise SettingsError(f"an env's index is {index}, wanted {-n_envs} to {n_envs - 1}")
+        return [index % n_envs for index in chosen]
 
     def set_attr(self, attr_name: str, value: Any, indices: Indices = None) -> None:
         """Set an attribute in the envs."""

@@ -13,7 +13,10 @@ from parcade.errors import SettingsError
 
 
 class Episodes(Protocol):
-    """The env seed of every episode; one with a method ``options(slot, episode)`` has reset options too."""
+    """The env seed of every episode.
+
+    One with a method ``options(slot, episode)`` has reset options too, one with ``start(slot, episode)`` starts.
+    """
 
     def seed(self, slot: int, episode: int) -> int | None:
         """Return the env seed of an episode; None where the slot has no more to play."""
@@ -22,13 +25,14 @@ class Episodes(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TrainingEpisodes:
-    """Episodes without end."""
+    """Episodes without end; ``first_slot`` is what the pool's slot 0 is called in the whole training."""
 
     run_seed: int
+    first_slot: int = 0
 
     def seed(self, slot: int, episode: int) -> int:
         """Return a seed below 2**31, so never a held-out one."""
-        return episode_seed(self.run_seed, slot, episode)
+        return episode_seed(self.run_seed, self.first_slot + slot, episode)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,53 @@ class EpisodesWithOptions:
         return self.each[slot] if episode == self.first[slot] else None
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Start:
+    """Where an episode begins: after ``actions`` (leaf name -> (steps, ...)) of the episode with this env seed."""
+
+    seed: int
+    actions: Mapping[str, npt.NDArray[Any]]
+
+    @property
+    def n_steps(self) -> int:
+        """Steps between the true start and this one."""
+        return len(next(iter(self.actions.values())))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GuideVersion:
+    """A guide as it was between two revisions: each slot follows it from the episode that ``first`` numbers on."""
+
+    number: int
+    data: Mapping[str, Any]
+    first: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EpisodesFromStarts:
+    """Episodes of a run seed of which some, by slot and number, begin elsewhere than at the true start.
+
+    Their seeds stay their own: the noise of their actions follows from them. ``guides`` are versions of the guide, the
+    oldest first: an episode follows the same one from its first step to its last.
+    """
+
+    episodes: TrainingEpisodes
+    starts: Mapping[tuple[int, int], Start]
+    guides: tuple[GuideVersion, ...] = ()
+
+    def seed(self, slot: int, episode: int) -> int:
+        """Return the seed it has at the true start."""
+        return self.episodes.seed(slot, episode)
+
+    def start(self, slot: int, episode: int) -> Start | None:
+        """Return where an episode begins; None: at its true start."""
+        return self.starts.get((slot, episode))
+
+    def guide(self, slot: int, episode: int) -> GuideVersion | None:
+        """Return the guide that an episode follows; None: that of the env's spec."""
+        return next((version for version in reversed(self.guides) if version.first[slot] <= episode), None)
+
+
 @dataclass(frozen=True, slots=True)
 class NumberedEpisodes:
     """``n_episodes`` with seeds one after the other, dealt out to the slots in turn."""
@@ -85,7 +136,7 @@ class NumberedEpisodes:
 def episodes_of(seed: int | Sequence[int] | None, present: Episodes, n_slots: int) -> Episodes:
     """Return the episodes of a run seed, of a list of seeds, or without either the present ones."""
     if seed is None:
-        return present.episodes if isinstance(present, EpisodesWithOptions) else present
+        return present.episodes if isinstance(present, EpisodesWithOptions | EpisodesFromStarts) else present
     is_list = isinstance(seed, Sequence)
     seeds = list(seed) if isinstance(seed, Sequence) else [seed]
     fits = all(isinstance(one, int | np.integer) and one >= 0 for one in seeds)

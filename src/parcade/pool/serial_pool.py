@@ -9,11 +9,12 @@ from typing import Any
 from parcade.env.make import make
 from parcade.env.slot import SlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
-from parcade.errors import ParcadeError, PoolError
+from parcade.errors import EnvError, ParcadeError, PoolError
 from parcade.pool.block import EnvShape
 from parcade.pool.calling import answer
 from parcade.pool.fragment import Fragment, FragmentRunner
 from parcade.pool.pool import Pool
+from parcade.pool.same_spaces import check_same, marks_of
 from parcade.pool.seeding import Episodes
 from parcade.pool.stepping import SlotRunner
 
@@ -24,29 +25,39 @@ class SerialPool(Pool):
     """A pool without processes."""
 
     n_workers = 0
-    cut_episodes = 0
+    cut: frozenset[tuple[int, int]] = frozenset()
 
     def __init__(
         self, spec: EnvSpec, n_envs: int, *, seed: int = 0, n_groups: int = 1, episodes: Episodes | None = None
     ) -> None:
         super().__init__(spec, n_envs, n_groups, seed, episodes)
+        self.shares, self.cpus = [range(n_envs)], []
         self.envs: list[SlotEnv] = []
         self._looked_s = 0.0
         try:
-            self.envs += [as_slot_env(make(spec.with_(slot=slot)), spec.info_keys) for slot in range(n_envs)]
+            numbers = range(spec.slot or 0, (spec.slot or 0) + n_envs)
+            self.envs += [as_slot_env(make(spec.with_(slot=number)), spec.info_keys) for number in numbers]
             first = self.envs[0]
-            self._share(EnvShape(first.observation_space, first.action_space, first.metric_names), [range(n_envs)])
+            shape = EnvShape(first.observation_space, first.action_space, first.metric_names, spec.cells)
+            self._share(shape, self.shares)
+            marks = marks_of(first.observation_space, first.action_space)
+            for slot, env in enumerate(self.envs):
+                check_same(env, slot, marks)
             runners = [
                 SlotRunner(env, slot, 0, self.episodes, self.status, self.block) for slot, env in enumerate(self.envs)
             ]
         except BaseException:
             self.close()
             raise
-        self._runner = FragmentRunner(runners, n_groups, self.status, 0)
+        self._runner = FragmentRunner(runners, n_groups, self.status, 0, self.showcase)
         self._attach()
 
     def _attach(self) -> None:
         self._runner.attach(self.progress.blocks, self._actor)
+
+    def _announce(self) -> None:
+        for runner in self._runner.runners.values():
+            runner.episodes = self.episodes
 
     def _start(self, fragment: Fragment) -> None:
         pass  # its steps are taken by who waits for them
@@ -54,6 +65,12 @@ class SerialPool(Pool):
     def _wait(self, group: int) -> None:
         try:
             self._runner.run(self.progress.fragment(group), self._look_up)
+        except EnvError as error:
+            slot = int(self.status["current_slot"][0])
+            if slot < 0:
+                raise
+            step = int(self.status["running_length"][slot])
+            raise EnvError(f"slot {slot} of {self.spec.label!r} at step {step}: {error}") from error
         except ParcadeError:
             raise
         except Exception as error:

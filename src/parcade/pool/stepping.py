@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
 
-from parcade.env.slot import WHOLE, Rows, SlotEnv, fresh_rows, leaves, read_leaves
+from parcade.env.slot import WHOLE, Rows, SlotEnv, fresh_rows, owned_action, read_leaves
 from parcade.errors import EnvError
 from parcade.pool.actor import Array
-from parcade.pool.block import Block
+from parcade.pool.block import NEW, Block
 from parcade.pool.lifecycle import IN_RESET
-from parcade.pool.seeding import Episodes
+from parcade.pool.seeding import Episodes, Start
 
 Actions = dict[str, npt.NDArray[Any]]  # leaf name -> (steps, ...) of one slot
 
@@ -30,13 +29,14 @@ class SlotRunner:
     def __init__(
         self, env: SlotEnv, slot: int, worker: int, episodes: Episodes, status: Mapping[str, Array], block: Block
     ) -> None:
-        _check_spaces(env, block)
         self.env, self.slot, self.episodes = env, slot, episodes
         self.final_info: Mapping[str, Any] = {}  # of the episode that ended last
         # Single numbers go through memoryviews: a third of the cost of an array's item.
         numbers: dict[str, Any] = {name: array.data for name, array in status.items() if array.ndim == 1}
         self._running_return, self._running_length = numbers["running_return"], numbers["running_length"]
         self._episode, self._episode_seed = numbers["episode"], numbers["episode_seed"]
+        trackers = getattr(env, "trackers", {})  # of milestones, by their name in the status
+        self._reached = {name: (numbers[name], tracker) for name, tracker in trackers.items()}
         self._beats, self._current, self._worker = numbers["beats"], numbers["current_slot"], worker
         self._emulate: Callable[[Any], None] | None = getattr(env, "emulate", None)
         self._observe: Callable[[Rows], tuple[float, bool, bool]] | None = None
@@ -44,7 +44,7 @@ class SlotRunner:
             self._observe = env.observe  # type: ignore[attr-defined]
         self._is_choice = isinstance(env.action_space, spaces.Discrete)
         self._scratch = fresh_rows(env.observation_space)
-        self._return, self._length = 0.0, 0
+        self._return, self._length, self._begun_with = 0.0, 0, 0
         self.parked = False  # the slot has no episode left to play
         self.doomed = False  # the next step is cut instead of taken
         self.poisoned: frozenset[tuple[int, int]] = frozenset()  # (slot, episode) that are never begun
@@ -57,6 +57,9 @@ class SlotRunner:
         self._reward, self._number = numbers["reward"], numbers["episode"]
         self._terminated, self._truncated = numbers["terminated"], numbers["truncated"]
         self._choices: Any = block.action[WHOLE].data if self._is_choice else None
+        self._cells: Any = numbers.get("cell")
+        told = self._reached if self._cells is not None else {}
+        self._new = [(numbers[f"{NEW}{name}"], *both) for name, both in told.items()]
 
     @property
     def info(self) -> Mapping[str, Any]:
@@ -68,6 +71,25 @@ class SlotRunner:
     def has_halves(self) -> bool:
         """Whether ``emulate`` does anything."""
         return self._emulate is not None
+
+    def is_fresh(self) -> bool:
+        """Whether no step of the present episode was taken yet."""
+        return self._length == 0
+
+    def progress(self) -> dict[str, Any]:
+        """Return which episode is under way and how far, for viewers."""
+        slot = self.slot
+        number, seed = self._episode[slot], self._episode_seed[slot]
+        told = {"episode": number, "seed": seed, "step": self._length, "return": self._return}
+        return {**told, "begun_with": self._begun_with}
+
+    def note_play(self, what: str) -> None:
+        """Note what comes in play that counts for nothing: a death in its reset is one at an episode's start."""
+        is_reset = what.startswith("reset")
+        self._current[self._worker] = self.slot if is_reset else -1
+        if is_reset:
+            self._running_length[self.slot] = IN_RESET
+        self._beats[self._worker] += 1
 
     def begin(self, episode: int, rows: Rows) -> None:
         """Start an episode (the next one that is not poisoned) and write its first observation into ``rows``."""
@@ -81,12 +103,38 @@ class SlotRunner:
         self._running_length[slot] = IN_RESET  # a death from here on is a death in reset
         if seed is not None:
             self._episode_seed[slot] = seed
-            options_of = getattr(self.episodes, "options", None)
+            options_of, start_of = getattr(self.episodes, "options", None), getattr(self.episodes, "start", None)
             options = None if options_of is None else options_of(slot, episode)
+            start = None if start_of is None else start_of(slot, episode)
+            self._follow(episode)
+            seed = self._begun_with = seed if start is None else start.seed
             self.env.begin(seed, rows, **({} if options is None else {"options": options}))
+            if start is not None:
+                self._walk_to(start, rows)
         self._return, self._length = 0.0, 0
         self._running_return[slot], self._running_length[slot] = 0.0, 0
+        for reached, tracker in self._reached.values():
+            reached[slot] = tracker.reached
         self._beats[self._worker] += 1
+
+    def _follow(self, episode: int) -> None:
+        """Have the env follow the version of its guide that the episode is to be played with."""
+        guide_of = getattr(self.episodes, "guide", None)
+        version = None if guide_of is None else guide_of(self.slot, episode)
+        if version is not None:
+            self._reached["guide"][1].use(version.number, version.data)
+
+    def _walk_to(self, start: Start, rows: Rows) -> None:
+        """Take the steps between the true start and ``start``; none of them counts."""
+        for index in range(start.n_steps):
+            action = self._action({leaf: array[index] for leaf, array in start.actions.items()})
+            _, terminated, truncated = self.env.advance(action, rows)
+            self._beats[self._worker] += 1
+            if terminated or truncated:
+                raise EnvError(
+                    f"a start {start.n_steps} steps into the episode with seed {start.seed} lies behind its end (step "
+                    f"{index + 1}); the env is not a function of its seed and actions"
+                )
 
     def emulate(self, t: int) -> None:
         """Take the first half of step ``t``, if the env's steps have halves."""
@@ -107,7 +155,11 @@ class SlotRunner:
             reward, terminated, truncated = self.env.advance(self._chosen(t), rows)
         else:
             reward, terminated, truncated = self._observe(rows)
+        for new, reached, tracker in self._new:
+            new[t, slot] = tracker.reached & ~reached[slot]
         self._count(reward)
+        if self._cells is not None:
+            self._cells[t, slot] = self.env.cell_id()  # type: ignore[attr-defined]
         self._write(t, reward, terminated, truncated, rows)
 
     def _stand_still(self, t: int, rows: Rows) -> None:
@@ -115,6 +167,10 @@ class SlotRunner:
         for leaf, row in rows.items():
             row[...] = self._obs[leaf][t, self.slot]
         is_cut, self.doomed = self.doomed, False
+        if self._cells is not None:
+            self._cells[t, self.slot] = 0
+        for new, _, _ in self._new:
+            new[t, self.slot] = 0
         self._write(t, 0.0, False, is_cut, rows)
 
     def _write(self, t: int, reward: float, terminated: bool, truncated: bool, rows: Rows) -> None:
@@ -138,13 +194,14 @@ class SlotRunner:
         self.begin(self._episode[slot] + 1, rows)
 
     def replay(
-        self, episode: int, actions: Actions, row: int, *, doomed: bool = False, is_recorded: bool = False
+        self, episode: int, actions: Actions, row: int, *, doomed: bool = False, recorded: float | None = None
     ) -> bool:
         """Bring the slot to where ``actions`` lead from the start of ``episode``; write its observation into ``row``.
 
         ``doomed``: the slot's next step will be cut, because what comes after these actions kills the worker.
-        ``is_recorded``: the row holds what was seen there before. Where the env shows something else now, it is not a
-        function of its seed and actions: False is returned, the row stays and the slot's next step will be cut.
+        ``recorded``: the row holds what was seen there before, after this return. Where the env shows or pays something
+        else now, it is not a function of its seed and actions: False is returned, the row stays and the slot's next
+        step will be cut.
         """
         self.doomed = doomed
         self.begin(episode, self._scratch)
@@ -157,20 +214,29 @@ class SlotRunner:
             self._count(reward)
             self._beats[self._worker] += 1
             if (terminated or truncated) and not doomed:
-                if is_recorded:
-                    self.doomed = True
-                    return False
+                if recorded is not None:
+                    return self._cut(steps, recorded)
                 raise EnvError(
                     f"the replay of episode {episode} ended at step {index + 1} of {steps}, but the episode had not; "
                     "the env is not a function of its seed and actions"
                 )
         rows = self._rows(row)
-        if is_recorded and any(target.tobytes() != self._scratch[leaf].tobytes() for leaf, target in rows.items()):
-            self.doomed = True
-            return False
+        if recorded is not None and not self._is_as_recorded(rows, recorded):
+            return self._cut(steps, recorded)
         for leaf, target in rows.items():
             target[...] = self._scratch[leaf]
         return True
+
+    def _cut(self, length: int, total_reward: float) -> bool:
+        """Have the next step cut the episode, which counts with what was handed out of it."""
+        self.doomed, self._length, self._return = True, length, total_reward
+        return False
+
+    def _is_as_recorded(self, rows: Rows, total_reward: float) -> bool:
+        both_nan = self._return != self._return and total_reward != total_reward
+        if self._return != total_reward and not both_nan:
+            return False
+        return all(target.tobytes() == self._scratch[leaf].tobytes() for leaf, target in rows.items())
 
     def _rows(self, t: int) -> dict[str, npt.NDArray[Any]]:
         slot = self.slot
@@ -180,6 +246,8 @@ class SlotRunner:
         self._return += reward
         self._length += 1
         self._running_return[self.slot], self._running_length[self.slot] = self._return, self._length
+        for reached, tracker in self._reached.values():
+            reached[self.slot] = tracker.reached
 
     def _chosen(self, t: int) -> Any:
         if self._choices is not None:
@@ -189,22 +257,4 @@ class SlotRunner:
     def _action(self, rows: Mapping[str, Any]) -> Any:
         if self._is_choice:
             return int(rows[WHOLE])
-        return _owned(self.env.action_space, read_leaves(self.env.action_space, rows))
-
-
-def _check_spaces(env: SlotEnv, block: Block) -> None:
-    for word, space, arrays in (
-        ("observation", env.observation_space, block.obs),
-        ("action", env.action_space, block.action),
-    ):
-        if leaves(space) != {leaf: (array.shape[2:], array.dtype) for leaf, array in arrays.items()}:
-            raise EnvError(f"its {word} space {space} is not that of slot 0; all envs of a pool must have the same")
-
-
-def _owned(space: spaces.Space[Any], value: Any) -> Any:
-    """Return an action the env may keep: rows of the block change with the next one."""
-    if isinstance(space, spaces.Dict):
-        return {key: _owned(part, value[key]) for key, part in space.spaces.items()}
-    if isinstance(space, spaces.Tuple):
-        return tuple(_owned(part, value[index]) for index, part in enumerate(space.spaces))
-    return int(value) if isinstance(space, spaces.Discrete) else np.array(value)
+        return owned_action(self.env.action_space, read_leaves(self.env.action_space, rows))

@@ -29,11 +29,15 @@ from parcade.pool.lifecycle import (
 from parcade.pool.progress import Progress
 from parcade.pool.seeding import Episodes
 from parcade.pool.stepping import Actions
-from parcade.pool.worker import Attach, Call, Flush, Mapping, Restore, SlotPlan, WorkerOrders
+from parcade.pool.worker import Announce, Attach, Call, Flush, Mapping, Restore, SlotPlan, WorkerOrders
 from parcade.pool.worker_handle import BURIAL_S, WorkerHandle
 
 log = logging.getLogger("parcade.pool")
 GLANCE_S = 0.2  # how long a wait lasts before the process is looked at
+MANY_STEPS = 1_000  # of a dead worker's games: taking so many again may last, so it is said before
+_EXACTLY = "; restored exactly"
+SILENT_S = 5.0  # without progress, after which it is said
+SILENT_START_S = 10.0  # the same while envs are made, which takes its time on a busy machine
 
 
 class WorkerDiedError(Exception):
@@ -55,17 +59,18 @@ class Supervisor:
         step_deadline_s: float,
         start_deadline_s: float,
         preload: tuple[str, ...] = (),
+        forgives_cuts: bool = False,
     ) -> None:
         self.handles = [WorkerHandle(order) for order in orders]
         self.restarts: list[str] = []  # every death in words
-        self.cut_episodes = 0
+        self.cut: set[tuple[int, int]] = set()  # (slot, episode) that were cut, or never begun
         self.attributes: dict[int, dict[str, bytes]] = {}  # slot -> what the user set in its env, cloudpickled
         self._poisoned: set[tuple[int, int]] = set()  # (slot, episode) whose reset kills
         self._cuts: dict[tuple[int, int], int] = {}  # (slot, episode) -> the step that kills
         self._progress: Progress | None = None
         self.while_waiting: Callable[[], None] = lambda: None
         self._launcher = Launcher(self.handles, start_method, step_deadline_s, preload)
-        self._budget = budget
+        self._budget, self._forgives_cuts, self._is_inexact_told = budget, forgives_cuts, False
         self._step_deadline_s, self._start_deadline_s = step_deadline_s, start_deadline_s
 
     def start_all(self) -> tuple[Any, Any, tuple[str, ...]]:
@@ -93,6 +98,13 @@ class Supervisor:
             with contextlib.suppress(WorkerDiedError):
                 self._command(handle, attach)
 
+    def announce(self, episodes: Episodes) -> None:
+        """Tell all workers which episodes they begin from now on; one that is dead hears it when it is restored."""
+        for handle in self.handles:
+            handle.orders = replace(handle.orders, episodes=episodes)
+            with contextlib.suppress(WorkerDiedError):
+                self._command(handle, Announce(episodes))
+
     def _until_alive(self, handle: WorkerHandle, word: str) -> Any:
         """Wait for a starting worker. An env that cannot be made is an error of the user's, told at once."""
         while True:
@@ -103,6 +115,7 @@ class Supervisor:
                 if cause.kind in ("raised", "memory"):
                     raise self._as_user_error(handle, cause) from None
                 order = self._decide(handle, cause, place)
+                self._tell("; restarted")
                 time.sleep(order.pause_s)
                 self._launcher.launch(handle)
 
@@ -157,29 +170,49 @@ class Supervisor:
             if place is None and cause.kind == "raised" and self.progress.has_actor(pending):  # it would again
                 raise self._as_told(handle) or PoolError(f"the actor {cause.words}")
             order = self._decide(handle, cause, place)
-            time.sleep(order.pause_s)
             try:
+                time.sleep(order.pause_s)
                 self._launcher.launch(handle)
                 self._await_word(handle, "ready", self._start_deadline_s)
-                self._command(handle, self._plan(handle))
-                self._tell_others(self._await_word(handle, "restored", self._step_deadline_s), handle)
+                self._command(handle, self._plan(handle, tells=True))
+                others = self._await_word(handle, "restored", self._step_deadline_s)
+            except BaseException as error:
+                self._tell("; it died again before it was restored" if isinstance(error, WorkerDiedError) else "")
+                if not isinstance(error, WorkerDiedError):
+                    raise
+                hung_s = error.hung_s
+                continue
+            self._tell_restored(others, handle)
+            try:
                 for group in pending:
                     handle.send_fragment(self.progress.fragment(group))
                 return
             except WorkerDiedError as death:
                 hung_s = death.hung_s
 
-    def _tell_others(self, slots: list[int], handle: WorkerHandle) -> None:
-        """Say which slots show something else than before: what was said of an exact restoration does not hold."""
+    def _tell(self, outcome: str = _EXACTLY) -> None:
+        """Say how a worker died, now that it is known what came of it."""
+        self.restarts[-1] = self.restarts[-1].replace(_EXACTLY, outcome)
+        log.warning("%s", self.restarts[-1])
+
+    def _tell_restored(self, slots: list[int], handle: WorkerHandle) -> None:
+        """Say that a worker is back; ``slots`` show something else than before, which is explained once."""
         if not slots:
-            return
-        self.cut_episodes += len(slots)
-        self.restarts[-1] = self.restarts[-1].replace("restored exactly", "restored")
-        log.warning(
-            "%r is not a function of its seed and actions, so slot %s cannot be restored exactly after a death; "
-            "its episode is truncated",
-            *(handle.orders.spec.label, ", ".join(map(str, slots))),
-        )
+            return self._tell()
+        self.cut.update((slot, self.progress.place(slot).episode) for slot in slots)
+        numbers = ", ".join(map(str, slots))
+        names, episodes = f"slots {numbers}", f"the episodes of slots {numbers} are"
+        if len(slots) == 1:
+            names, episodes = f"slot {numbers}", f"the episode of slot {numbers} is"
+        self._tell(f"; restored, but not exactly: {episodes} truncated")
+        if not self._is_inexact_told:
+            self._is_inexact_told = True
+            log.warning(
+                "%r is not a function of its seed and actions, so %s cannot be restored exactly after a death; "
+                "episodes are truncated then",
+                *(handle.orders.spec.label, names),
+            )
+        return None
 
     @property
     def progress(self) -> Progress:
@@ -187,9 +220,12 @@ class Supervisor:
         assert self._progress is not None
         return self._progress
 
-    def _plan(self, handle: WorkerHandle) -> Restore:
-        """Return where each slot goes back to: behind the last step its worker has finished."""
+    def _plan(self, handle: WorkerHandle, *, tells: bool = False) -> Restore:
+        """Return where each slot goes back to: behind the last step its worker has finished; a long way is told."""
         plans = {slot: self._slot_plan(slot) for slot in handle.orders.slots}
+        steps = sum(len(next(iter(plan.actions.values()))) for plan in plans.values())
+        if tells and steps >= MANY_STEPS:
+            log.warning("worker %d died; its games take their last %d steps again", handle.orders.worker, steps)
         attributes = {slot: self.attributes[slot] for slot in plans if slot in self.attributes}
         return Restore(handle.orders.episodes, plans, frozenset(self._poisoned), attributes)
 
@@ -201,7 +237,8 @@ class Supervisor:
             return SlotPlan(place.episode, _first(place.actions, 0), block, row, doomed=place.was_seen)
         if key in self._cuts:
             return SlotPlan(place.episode, _first(place.actions, self._cuts[key]), block, row, doomed=True)
-        return SlotPlan(place.episode, place.actions, block, row, is_recorded=place.was_seen)
+        recorded = place.total_reward if place.was_seen else None
+        return SlotPlan(place.episode, place.actions, block, row, recorded=recorded)
 
     def _command(self, handle: WorkerHandle, command: Any) -> None:
         try:
@@ -245,6 +282,33 @@ class Supervisor:
                 raise WorkerDiedError
             elif time.monotonic() - since > deadline_s:
                 raise WorkerDiedError(deadline_s)
+            else:
+                self.note_silence(handle, time.monotonic() - since, deadline_s)
+
+    def note_silence(self, handle: WorkerHandle, silent_s: float, deadline_s: float) -> None:
+        """Say once in a worker's life that one of its slots does not move, and what becomes of it."""
+        watch = handle.orders.spec.watch
+        if handle.silence_told or (watch is not None and watch.speed is not None):
+            return
+        worker, label = handle.orders.worker, handle.orders.spec.label
+        if self._progress is None:  # the first env, of which nothing is known yet
+            if silent_s >= SILENT_START_S:
+                handle.silence_told = True
+                words = "the env %r is being made since %.0f s (worker %d); after %g s it is given up"
+                log.warning(words, label, silent_s, worker, deadline_s)
+            return
+        slot = int(self._progress.status["current_slot"][worker])
+        if slot < 0:  # nothing was begun, or the actor takes its time
+            return
+        step = int(self._progress.status["running_length"][slot])
+        if silent_s < (SILENT_START_S if step == BEING_MADE else SILENT_S):
+            return
+        handle.silence_told = True
+        where = {BEING_MADE: "being made", IN_RESET: "in its reset"}.get(step, f"at step {step}")
+        log.warning(
+            "slot %d of %r makes no progress since %.0f s (worker %d, %s); after %g s it is restarted",
+            *(slot, label, silent_s, worker, where, deadline_s),
+        )
 
     def _beats(self, handle: WorkerHandle) -> int:
         return 0 if self._progress is None else int(self._progress.status["beats"][handle.orders.worker])
@@ -261,32 +325,35 @@ class Supervisor:
         assert isinstance(order, Restart)
         if order.cut is not None:
             self._cut(order.cut)
+            if self._forgives_cuts:  # what killed it is out of the way
+                handle.life = replace(handle.life, strikes=0)
             words += "; the same step killed it before, so the episode is truncated there"
         else:
-            words += f"; restored exactly ({handle.life.strikes} of {self._budget} restarts used)"
+            words += f"{_EXACTLY} ({handle.life.strikes} of {self._budget} restarts used)"
         self.restarts.append(words)
-        log.warning("%s", words)
         return order
 
     def _cut(self, place: Place) -> None:
         episode = (place.slot, place.episode)
-        if episode not in self._cuts and episode not in self._poisoned:
-            self.cut_episodes += 1
+        self.cut.add(episode)
         if place.step == IN_RESET:
             self._poisoned.add(episode)
         else:
             self._cuts[episode] = min(place.step, self._cuts.get(episode, place.step))
 
     def _words(self, handle: WorkerHandle, cause: Cause, place: Place | None) -> str:
-        slots = handle.orders.slots
+        slots, first = handle.orders.slots, handle.orders.spec.slot or 0  # of the whole training
         where = ""
         if place is not None:
             step = "its reset" if place.step == IN_RESET else f"step {place.step}"
-            where = f" in slot {place.slot} at {step} of episode {place.episode} of {handle.orders.spec.label!r}"
+            where = (
+                f" in slot {first + place.slot} at {step} of episode {place.episode} of {handle.orders.spec.label!r}"
+            )
             if place.step == BEING_MADE:
-                where = f" while the env {handle.orders.spec.label!r} of slot {place.slot} was being made"
+                where = f" while the env {handle.orders.spec.label!r} of slot {first + place.slot} was being made"
         pid = handle.process.pid
-        return f"worker {handle.orders.worker} (slots {slots.start}-{slots.stop - 1}, pid {pid}) {cause.words}{where}"
+        named = f"slots {first + slots.start}-{first + slots.stop - 1}"
+        return f"worker {handle.orders.worker} ({named}, pid {pid}) {cause.words}{where}"
 
     def _autopsy(self, handle: WorkerHandle, hung_s: float | None) -> tuple[Cause, Place | None]:
         """Make sure the process is gone; return why it died and in which slot."""

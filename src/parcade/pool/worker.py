@@ -6,11 +6,7 @@ import contextlib
 import errno
 import os
 import pickle
-import select
-import signal
 import sys
-import threading
-import time
 import traceback
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
@@ -22,19 +18,20 @@ import cv2
 from parcade.env.make import make
 from parcade.env.slot import SlotEnv, as_slot_env
 from parcade.env.spec import EnvSpec
+from parcade.host.child_process import die_with_parent, end_with, ignore_interrupts, name_process
 from parcade.pool.actor import Array
 from parcade.pool.block import Block
 from parcade.pool.calling import answer, apply_call
 from parcade.pool.fragment import PACKED, Fragment, FragmentRunner
 from parcade.pool.lifecycle import BEING_MADE
 from parcade.pool.mapped import Layout, MappedArrays
+from parcade.pool.same_spaces import SpaceMarks, check_same
 from parcade.pool.seeding import Episodes
+from parcade.pool.showcase import Showcase
 from parcade.pool.stepping import Actions, SlotRunner
 
 CONTROL = Fragment(0xFF, 0, 0, 0, False).pack()  # in place of a fragment: a command waits on the control channel
 EXIT_AFTER_RAISE = 70
-# A terminal, its end, `timeout` or a batch system sends them to all processes at once.
-FOR_THE_TRAINER = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +48,8 @@ class Attach:
 
     blocks: tuple[Mapping, ...]
     metric_names: tuple[str, ...]
+    spaces: SpaceMarks
+    showcase: Mapping
     actor: bytes | None = None
 
 
@@ -76,7 +75,7 @@ class WorkerOrders:
 class SlotPlan:
     """Where a slot is brought: into an episode, after these actions, its observation into this row of a block.
 
-    ``doomed``: its next step is cut. ``is_recorded``: the row holds what was seen there before.
+    ``doomed``: its next step is cut. ``recorded``: the row holds what was seen there before, after this return.
     """
 
     episode: int
@@ -84,7 +83,7 @@ class SlotPlan:
     block: int
     row: int
     doomed: bool = False
-    is_recorded: bool = False
+    recorded: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +94,13 @@ class Restore:
     slots: dict[int, SlotPlan]
     poisoned: frozenset[tuple[int, int]]
     attributes: dict[int, dict[str, bytes]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Announce:
+    """Begin these episodes from now on."""
+
+    episodes: Episodes
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +124,7 @@ class TrainerGoneError(Exception):
 
 def run_worker(packed: bytes, steps: Connection, control: Connection) -> None:
     """Serve until the trainer closes the channels; an exception is told over ``control`` and ends the process."""
-    for number in FOR_THE_TRAINER:
-        signal.signal(number, signal.SIG_IGN)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, FOR_THE_TRAINER)  # they were held back while this process started
+    ignore_interrupts()
     envs: list[SlotEnv] = []
     try:
         orders: WorkerOrders = cloudpickle.loads(packed)
@@ -142,14 +146,15 @@ def _prepare_process(orders: WorkerOrders) -> None:
     for fd in orders.inherited_fds:
         with contextlib.suppress(OSError):
             os.close(fd)
-    _name_process(f"parcade {orders.worker}:{orders.spec.label}")
+    label = orders.spec.label
+    name_process(f"parcade {orders.worker}:{label}", f"parcade worker {orders.worker}: {label}")
     cv2.setNumThreads(1)  # a worker has one core to itself
     if orders.cpu is not None:
         with contextlib.suppress(OSError):  # taken away meanwhile: run anywhere
             os.sched_setaffinity(0, {orders.cpu})
     if orders.dies_with_parent:
-        _die_with_parent(orders.trainer_pid)
-    _watch_trainer(orders.trainer_pid)
+        die_with_parent(orders.trainer_pid)
+    end_with(orders.trainer_pid)
     _limit_memory(orders.memory_limit_mb)
 
 
@@ -167,17 +172,21 @@ class _Worker:
         self._mapped = MappedArrays.attach(status.path, status.layout)
         self._status: dict[str, Array] = self._mapped.arrays
         blocks = self._blocks_of(attach)
-        runners = [self._runner(orders, slot, envs, blocks[0]) for slot in orders.slots]
+        runners = [self._runner(orders, slot, envs, blocks[0], attach.spaces) for slot in orders.slots]
         self._status["current_slot"][orders.worker] = -1
-        self._fragments = FragmentRunner(runners, orders.n_groups, self._status, orders.worker)
+        showcase = Showcase.attach(attach.showcase.path, attach.showcase.layout)
+        self._fragments = FragmentRunner(runners, orders.n_groups, self._status, orders.worker, showcase)
         self._attach(attach, blocks)
 
-    def _runner(self, orders: WorkerOrders, slot: int, envs: list[SlotEnv], block: Block) -> SlotRunner:
+    def _runner(
+        self, orders: WorkerOrders, slot: int, envs: list[SlotEnv], block: Block, first: SpaceMarks
+    ) -> SlotRunner:
         self._status["current_slot"][orders.worker] = slot
         self._status["running_length"][slot] = BEING_MADE
         at = slot - orders.slots.start
         if at == len(envs):
             envs.append(_make_env(orders.spec, slot))
+        check_same(envs[at], slot, first)
         self._status["beats"][orders.worker] += 1
         return SlotRunner(envs[at], slot, orders.worker, orders.episodes, self._status, block)
 
@@ -208,6 +217,9 @@ class _Worker:
             _say(self._control, "restored", others, serial)
         elif isinstance(command, Attach):
             self._attach(command, self._blocks_of(command))
+        elif isinstance(command, Announce):
+            for runner in self._fragments.runners.values():
+                runner.episodes = command.episodes
         elif isinstance(command, Flush):
             _say(self._control, "flushed", serial=serial)
         elif isinstance(command, Call):
@@ -221,13 +233,13 @@ class _Worker:
         for name, value in command.attributes.get(slot, {}).items():
             apply_call(runner.env, "set", name, (cloudpickle.loads(value),), {})
         runner.attach(self._fragments.blocks[plan.block])
-        is_same = runner.replay(plan.episode, plan.actions, plan.row, doomed=plan.doomed, is_recorded=plan.is_recorded)
+        is_same = runner.replay(plan.episode, plan.actions, plan.row, doomed=plan.doomed, recorded=plan.recorded)
         self._status["current_slot"][self._fragments.worker] = -1
         return is_same
 
 
 def _make_env(spec: EnvSpec, slot: int) -> SlotEnv:
-    return as_slot_env(make(spec.with_(slot=slot)), spec.info_keys)
+    return as_slot_env(make(spec.with_(slot=(spec.slot or 0) + slot)), spec.info_keys)
 
 
 def _answers_packed(runners: list[SlotRunner], command: Call) -> bytes:
@@ -295,45 +307,3 @@ def _limit_memory(limit_mb: int | None) -> None:
         import resource
 
         resource.setrlimit(resource.RLIMIT_AS, (limit_mb << 20, limit_mb << 20))
-
-
-def _name_process(name: str) -> None:
-    """Show ``name`` in `top` and `ps`; the kernel keeps 15 bytes of it."""
-    if sys.platform == "linux":
-        with contextlib.suppress(Exception):
-            import ctypes
-
-            ctypes.CDLL(None).prctl(15, name.encode()[:15])  # PR_SET_NAME
-
-
-def _die_with_parent(trainer_pid: int) -> None:
-    """Have the kernel kill this process with its parent: reaches one that is stopped, or stuck in C code."""
-    if sys.platform != "linux":
-        return
-    with contextlib.suppress(Exception):
-        import ctypes
-
-        if os.getppid() != trainer_pid:  # the fork server, which lasts as long as anyone holds this descriptor
-            from multiprocessing import forkserver
-
-            os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
-        ctypes.CDLL(None).prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
-
-
-def _watch_trainer(pid: int) -> None:
-    """End this process when the trainer ends, even while an emulator spins for ever."""
-
-    def wait() -> None:
-        try:
-            descriptor = os.pidfd_open(pid)
-            select.select([descriptor], [], [])
-        except (AttributeError, OSError, ValueError):
-            while True:  # no pidfd here (macOS, old kernels)
-                try:
-                    os.kill(pid, 0)
-                except OSError:
-                    break
-                time.sleep(1.0)
-        os._exit(0)
-
-    threading.Thread(target=wait, name="watch-trainer", daemon=True).start()

@@ -27,6 +27,7 @@ class WorkerHandle:
     fd: int = -1  # its file descriptor
     control: Connection | None = None  # the control channel: commands and answers
     serial: int = 0  # of the last command; an answer to an earlier one is nobody's any more
+    silence_told: bool = False  # that this life of the worker does not move
     told: tuple[str, str, str, str] | None = None  # kind, name, text and trace of what the worker raised
 
     @property

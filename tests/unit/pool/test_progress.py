@@ -268,14 +268,15 @@ def test_slots_are_shared_out_evenly_and_in_order(n_envs, n_workers):
     assert min(sizes) >= 1
 
 
+@pytest.mark.parametrize("size", [8, 1, 5])
 @pytest.mark.parametrize("n_groups", [1, 2, 3])
-def test_tiles_hold_every_slot_once_and_belong_to_one_worker_and_group(n_groups):
+def test_tiles_hold_every_slot_once_and_belong_to_one_worker_and_group(n_groups, size):
     shares = share_slots(50, 3)
-    found = [tile for slots in shares for group in range(n_groups) for tile in tiles(slots, group, n_groups)]
+    found = [tile for slots in shares for group in range(n_groups) for tile in tiles(slots, group, n_groups, size)]
     assert sorted(slot for tile in found for slot in tile) == list(range(50))
-    leaders = tile_leaders(shares, n_groups)
+    leaders = tile_leaders(shares, n_groups, size)
     for tile in found:
-        assert 1 <= len(tile) <= 8
+        assert 1 <= len(tile) <= size
         assert {slot % n_groups for slot in tile} == {tile.start % n_groups}
         assert set(leaders[list(tile)]) == {tile.start}
 
