@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,23 @@ from parcade.learn.normalise import LIMIT, RunningMoments
 from parcade.learn.policy import Policy
 from parcade.learn.torch_actor import TorchActor
 from parcade.learn.vector_actor import VectorActor
+from parcade.pool.actor import Actor
+
+
+class PolicyPlays:
+    """What all algorithms have in common whose policy plays as it is."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self.while_learning: Callable[[float], None] = lambda share: None  # hears how far an update is
+
+    def actor(self) -> Actor:
+        """Return the policy as workers run it."""
+        return actor_for(self.policy)
+
+    def weights(self) -> npt.NDArray[np.float32]:
+        """Return the weights the actor plays with."""
+        return actor_weights(self.policy)
 
 
 def actor_for(policy: Policy, *, deterministic: bool = False) -> VectorActor | TorchActor:

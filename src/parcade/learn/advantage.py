@@ -9,6 +9,7 @@ FloatTN = npt.NDArray[np.float32]
 BoolTN = npt.NDArray[np.bool_]
 
 
+@np.errstate(over="ignore", invalid="ignore")  # told as losses that are no numbers
 def gae(
     rewards: FloatTN,
     values: FloatTN,

@@ -83,7 +83,7 @@ class Gaussian:
     def evaluate(self, params: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logarithm of the density before clipping, and the differential entropy."""
         mean, log_std = params.chunk(2, -1)
-        scaled = (actions.flatten(1) - mean) / log_std.exp()
+        scaled = (actions.reshape(mean.shape) - mean) / log_std.exp()
         log_probs = (-0.5 * scaled.square() - log_std - 0.5 * math.log(2 * math.pi)).sum(-1)
         return log_probs, (log_std + 0.5 + 0.5 * math.log(2 * math.pi)).sum(-1)
 
@@ -99,7 +99,7 @@ class BetaBox:
     def evaluate(self, params: Tensor, actions: Tensor) -> tuple[Tensor, Tensor]:
         """Return the logarithm of the density and the differential entropy, both on the unit interval."""
         alpha, beta = (BETA_SHARPNESS * F.softplus(params) + 1.0).chunk(2, -1)
-        x, both, log_beta = actions.flatten(1), alpha + beta, _log_beta(alpha, beta)
+        x, both, log_beta = actions.reshape(alpha.shape), alpha + beta, _log_beta(alpha, beta)
         log_probs = ((alpha - 1) * x.log() + (beta - 1) * torch.log1p(-x) - log_beta).sum(-1)
         digamma = torch.digamma
         pulls = (alpha - 1) * digamma(alpha) + (beta - 1) * digamma(beta) - (both - 2) * digamma(both)

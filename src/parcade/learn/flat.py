@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 
 import torch
 from torch import Tensor, nn
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 from parcade.errors import ModelFileError
 from parcade.learn.private_torch import copy_all, fused_adam, has_fused_adam
 
+BETAS, EPS = (0.9, 0.999), 1e-5  # of Adam
 _ALIGNMENT = 16  # floats in a cache line: every weight begins on one
 
 
@@ -76,36 +78,51 @@ def _aligned(size: int) -> int:
     return -(-size // _ALIGNMENT) * _ALIGNMENT
 
 
-class FlatAdam(torch.optim.Adam):
-    """Adam on one block of weights."""
+class FlatAdam:
+    """Adam on one block of weights.
+
+    Making a ``torch.optim.Adam`` imports torch's compiler, a second of every start: it is made only where torch has no
+    fused step to call, or on another device.
+    """
 
     def __init__(self, weights: nn.Parameter, learning_rate: float) -> None:
-        super().__init__([weights], lr=learning_rate, eps=1e-5, fused=True)
-        self._weights = weights
+        self._weights, self.learning_rate = weights, learning_rate
+        zeros = torch.zeros_like(weights.data)
+        self._state = {"step": torch.zeros((), device=weights.device), "exp_avg": zeros, "exp_avg_sq": zeros.clone()}
 
     def moments(self) -> dict[str, Tensor]:
         """Return what a checkpoint needs; nothing before the first step."""
-        return {f"adam_{name}": value for name, value in self.state[self._weights].items()}
+        return {f"adam_{name}": value for name, value in self._state.items()} if self._state["step"] > 0 else {}
 
     def load_moments(self, state: Mapping[str, Tensor]) -> None:
-        """Take over what ``moments`` returned; those of another network are refused."""
-        found = {name[5:]: value.clone() for name, value in state.items() if name.startswith("adam_")}
-        sizes = {value.shape for name, value in found.items() if name != "step"}
-        if found and (set(found) != {"step", "exp_avg", "exp_avg_sq"} or sizes != {self._weights.shape}):
+        """Take over what ``moments`` returned, nothing before the first step; those of another network are refused."""
+        found = {name[5:]: value for name, value in state.items() if name.startswith("adam_")}
+        forms = {name: (value.shape, value.dtype) for name, value in found.items()}
+        if found and (
+            forms != {name: (own.shape, own.dtype) for name, own in self._state.items()} or found["step"] < 0
+        ):
             raise ModelFileError("the checkpoint's optimiser does not belong to this network")
-        self.state[self._weights].update(found)
+        for name, own in self._state.items():
+            own.copy_(found[name]) if found else own.zero_()
 
     @torch.no_grad()
     def descend(self) -> None:
-        """Take a ``step`` without what it does for many tensors, hooks and devices: on a CPU that is half its time."""
-        weights, state, group = self._weights, self.state[self._weights], self.param_groups[0]
-        if not state or weights.device.type != "cpu" or not has_fused_adam():
-            self.step()
+        """Take a step with the gradient of the weights."""
+        weights, state = self._weights, self._state
+        if weights.device.type != "cpu" or not has_fused_adam():
+            self._public.param_groups[0]["lr"] = self.learning_rate
+            self._public.step()
             return
         assert weights.grad is not None
         state["step"].add_(1)
         moments = state["exp_avg"], state["exp_avg_sq"], state["step"]
-        fused_adam(weights, weights.grad, *moments, lr=group["lr"], betas=group["betas"], eps=group["eps"])
+        fused_adam(weights, weights.grad, *moments, lr=self.learning_rate, betas=BETAS, eps=EPS)
+
+    @cached_property
+    def _public(self) -> torch.optim.Adam:
+        adam = torch.optim.Adam([self._weights], lr=self.learning_rate, betas=BETAS, eps=EPS, fused=True)
+        adam.state[self._weights] = self._state
+        return adam
 
 
 def _shaped(block: Tensor, like: Tensor) -> Tensor:

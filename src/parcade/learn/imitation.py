@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from parcade.errors import ModelFileError, SettingsError
-from parcade.learn.actors import actor_for, actor_weights
+from parcade.learn.actors import PolicyPlays
+from parcade.learn.encoders import LeafShape
 from parcade.learn.flat import FlatAdam, FlatParameters
 from parcade.learn.policy import Policy
 from parcade.learn.rows import as_tensor
 from parcade.learn.sampling import Array, sampler_for
-from parcade.pool.actor import Actor
 from parcade.pool.block import Block
 
 
@@ -42,40 +41,43 @@ class Demonstrations:
         return len(self.actions)
 
 
-class Cloning:
+class Cloning(PolicyPlays):
     """Raises the probability of the recorded actions; rollouts only show how far it is."""
 
     name = "cloning"
 
-    def __init__(self, policy: Policy, settings: CloningSettings, demonstrations: Demonstrations, seed: int) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        settings: CloningSettings,
+        demonstrations: Demonstrations,
+        seed: int,
+        flat: FlatParameters | None = None,
+    ) -> None:
+        """``flat`` are the policy's parameters in one row where another algorithm has laid them so already."""
         _check_fit(policy, demonstrations)
-        self.policy, self._settings = policy, settings
+        super().__init__(policy)
+        self._settings = settings
         self._obs = {name: as_tensor(array) for name, array in demonstrations.obs.items()}
         self._actions = torch.from_numpy(demonstrations.actions)
-        self._flat = FlatParameters(list(policy.parameters()))
+        self._flat = flat or FlatParameters(list(policy.parameters()))
         self._optimiser = FlatAdam(self._flat.weights, settings.learning_rate)
         self._shuffle = torch.Generator().manual_seed(seed)
-
-    def actor(self) -> Actor:
-        """Return the policy as workers run it."""
-        return actor_for(self.policy)
-
-    def weights(self) -> npt.NDArray[np.float32]:
-        """Return the weights the actor plays with."""
-        return actor_weights(self.policy)
 
     def update(self, block: Block, left: float = 1.0) -> dict[str, float]:
         """Take ``n_epochs`` passes over the demonstrations."""
         settings = self._settings
         learning_rate = settings.learning_rate * (left if settings.lr_schedule == "linear" else 1.0)
-        self._optimiser.param_groups[0]["lr"] = learning_rate
+        self._optimiser.learning_rate = learning_rate
         losses, entropies = [], []
+        in_epoch = -(-len(self._actions) // settings.batch_size)
         for _ in range(settings.n_epochs):
             order = torch.randperm(len(self._actions), generator=self._shuffle)
             for rows in torch.split(order, settings.batch_size):
                 loss, entropy = self._descend(rows)
                 losses.append(loss)
                 entropies.append(entropy)
+                self.while_learning(min(1.0, len(losses) / (in_epoch * settings.n_epochs)))
         return {
             "clone_loss": float(torch.stack(losses).mean()),
             "entropy": float(torch.stack(entropies).mean()),
@@ -105,16 +107,44 @@ class Cloning:
         self._shuffle.set_state(state["shuffle"])
 
 
-def _check_fit(policy: Policy, demonstrations: Demonstrations) -> None:
+def check_clonable(policy: Policy) -> None:
+    """Refuse a policy that cloning cannot train."""
     if policy.state_size:
         raise SettingsError("cloning needs a policy without memory; set lstm to 0")
+
+
+def _check_fit(policy: Policy, demonstrations: Demonstrations) -> None:
+    check_clonable(policy)
     wanted = {name: leaf.shape for name, leaf in policy.leaves.items()}
     found = {name: array.shape[1:] for name, array in demonstrations.obs.items()}
     if not len(demonstrations) or wanted != found:
         raise SettingsError(f"the demonstrations show {found or 'nothing'}, but the env shows {wanted}")
+    _check_actions(policy, demonstrations.actions)
+    for name, rows in demonstrations.obs.items():
+        _check_observations(name, rows, policy.leaves[name])
+
+
+def _check_actions(policy: Policy, actions: Array) -> None:
     sampler = sampler_for(policy.action_space, policy.net.box)
-    if demonstrations.actions.shape[1:] != sampler.drawn_shape:
+    if actions.shape[1:] != sampler.drawn_shape:
         raise SettingsError(
-            f"the demonstrations hold actions of shape {demonstrations.actions.shape[1:]}, "
+            f"the demonstrations hold actions of shape {actions.shape[1:]}, "
             f"wanted {sampler.drawn_shape} for {policy.action_space}"
+        )
+    if actions.dtype != np.dtype(sampler.drawn_dtype) or not sampler.is_drawn(actions).all():
+        raise SettingsError(
+            f"the demonstrations hold {actions.dtype} actions that nobody can take in {policy.action_space}; "
+            "record anew"
+        )
+
+
+def _check_observations(name: str, rows: Array, leaf: LeafShape) -> None:
+    first = np.array([start for _, start in leaf.choices])
+    after = np.array([start + n for n, start in leaf.choices])
+    flat = rows.reshape(len(rows), -1)
+    fits = np.isfinite(rows).all() and (not leaf.choices or ((flat >= first) & (flat < after)).all())
+    if str(rows.dtype) != leaf.dtype or not fits:
+        raise SettingsError(
+            f"the demonstrations show {name} as {rows.dtype}, with values that the env cannot show as {leaf.dtype}; "
+            "record anew"
         )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import torch
@@ -10,6 +11,8 @@ from torch import Tensor
 
 from parcade.learn.minibatches import Minibatch
 from parcade.learn.policy import Policy
+
+SHIFT_WEIGHT = 0.1  # of ``shift_loss`` in the whole, as in Raileanu and others (2021)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,22 @@ class PpoSettings:
     target_kl: float | None = None
     lr_schedule: str = "constant"
     clip_schedule: str = "constant"
+    ent_schedule: str = "constant"
     overlap: bool = False  # rollouts come from the weights before the last update
+    shift_pixels: int = 0  # how far pictures are moved for ``shift_loss``; 0: it is left out
+
+    def at(self, left: float) -> PpoSettings:
+        """Return the numbers of an update while the share ``left`` of the training is still to come."""
+        return replace(
+            self,
+            learning_rate=_scheduled(self.learning_rate, self.lr_schedule, left),
+            clip_range=_scheduled(self.clip_range, self.clip_schedule, left),
+            ent_coef=_scheduled(self.ent_coef, self.ent_schedule, left),
+        )
+
+
+def _scheduled(number: float, schedule: str, left: float) -> float:
+    return number * (left if schedule == "linear" else 1.0)
 
 
 class Tracked(NamedTuple):
@@ -56,16 +74,34 @@ class Losses(NamedTuple):
         return Tracked(*(part.detach() for part in self[1:]))
 
 
-def ppo_loss(policy: Policy, batch: Minibatch, settings: PpoSettings, clip_range: float) -> Losses:
+def ppo_loss(policy: Policy, batch: Minibatch, settings: PpoSettings) -> Losses:
     """Return the clipped objective of one minibatch."""
-    if batch.state is None or batch.starts is None:
-        params, values = policy(batch.obs)
-    else:
-        params, values = policy.unroll(batch.obs, batch.state, batch.starts)
-    acting = acting_loss(policy, params, batch, settings, clip_range)
+    params, values = _outputs(policy, batch, batch.obs)
+    acting = acting_loss(policy, params, batch, settings)
     value_loss = valuing_loss(values, batch, settings)
     total = acting.total + settings.vf_coef * value_loss
+    if batch.shifted is not None:
+        total = total + SHIFT_WEIGHT * shift_loss(policy, batch, batch.shifted, params.detach(), values.detach())
     return Losses(total, acting.policy, value_loss, acting.entropy, acting.log_ratio)
+
+
+def _outputs(policy: Policy, batch: Minibatch, obs: Mapping[str, Tensor]) -> tuple[Tensor, Tensor]:
+    if batch.state is None or batch.starts is None:
+        return policy(obs)  # type: ignore[no-any-return]
+    return policy.unroll(obs, batch.state, batch.starts)
+
+
+def shift_loss(
+    policy: Policy, batch: Minibatch, shifted: Mapping[str, Tensor], params: Tensor, values: Tensor
+) -> Tensor:
+    """Return how much the policy and its value change when the pictures move: 0 where they do not.
+
+    ``params`` and ``values`` are those of the pictures as they were, and stay where they are.
+    """
+    moved_params, moved_values = _outputs(policy, batch, shifted)
+    wanted, _ = policy.distribution.evaluate(params, batch.actions)
+    found, _ = policy.distribution.evaluate(moved_params, batch.actions)
+    return approx_kl(found - wanted) + torch.nn.functional.mse_loss(moved_values, values)
 
 
 class ActingLoss(NamedTuple):
@@ -77,15 +113,13 @@ class ActingLoss(NamedTuple):
     log_ratio: Tensor
 
 
-def acting_loss(
-    policy: Policy, params: Tensor, batch: Minibatch, settings: PpoSettings, clip_range: float
-) -> ActingLoss:
+def acting_loss(policy: Policy, params: Tensor, batch: Minibatch, settings: PpoSettings) -> ActingLoss:
     """Return the clipped objective and the entropy of one minibatch."""
     log_probs, entropies = policy.distribution.evaluate(params, batch.actions)
     advantages, entropy = normalised(batch.advantages, settings), entropies.mean()
     log_ratio = log_probs - batch.log_probs
     ratio = log_ratio.exp()
-    clipped = ratio.clamp(1 - clip_range, 1 + clip_range)
+    clipped = ratio.clamp(1 - settings.clip_range, 1 + settings.clip_range)
     policy_loss = -torch.minimum(advantages * ratio, advantages * clipped).mean()
     return ActingLoss(policy_loss - settings.ent_coef * entropy, policy_loss, entropy, log_ratio)
 

@@ -67,40 +67,42 @@ class ManualMlp:
 class ManualGradients:
     """The gradients of a minibatch for an actor and a critic that share nothing."""
 
-    def __init__(self, policy: Policy, flat: FlatParameters, settings: PpoSettings) -> None:
-        self._policy, self._settings = policy, settings
-        self._actor, self._critic = (ManualMlp(mlp, settings.batch_size, flat) for mlp in (policy.actor, policy.critic))
+    def __init__(self, policy: Policy, flat: FlatParameters, batch_size: int) -> None:
+        self._policy = policy
+        self._actor, self._critic = (ManualMlp(mlp, batch_size, flat) for mlp in (policy.actor, policy.critic))
         self._free = [] if policy.log_std is None else [policy.log_std]
         self._free_gradients = flat.places(self._free)
         self._chooses = isinstance(policy.distribution, Categorical)
 
-    def take(self, batch: Minibatch, clip_range: float) -> Tracked:
+    def take(self, batch: Minibatch, settings: PpoSettings) -> Tracked:
         """Put the gradients into the block; return what is told of the loss."""
         with torch.no_grad():
             seen = self._policy.encode(batch.obs)
             outputs, values = self._actor.forward(seen), self._critic.forward(seen)
         act = self._choose if self._chooses else self._act
-        policy, entropy, log_ratio, gradient = act(outputs, batch, clip_range)
+        policy, entropy, log_ratio, gradient = act(outputs, batch, settings)
         self._actor.backward(gradient)
-        judge = self._value if self._settings.clip_range_vf is None else self._value_near
-        errors, gradient = judge(values, batch)
+        judge = self._value if settings.clip_range_vf is None else self._value_near
+        errors, gradient = judge(values, batch, settings)
         self._critic.backward(gradient)
         return Tracked(policy, errors, entropy, log_ratio)
 
-    def _act(self, outputs: Tensor, batch: Minibatch, clip_range: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _act(self, outputs: Tensor, batch: Minibatch, settings: PpoSettings) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Return policy loss, entropy, log ratio and the loss's gradient by the outputs, for any distribution."""
         outputs = outputs.detach().requires_grad_()
         params = self._policy.finish(outputs, batch.obs)
-        acting = acting_loss(self._policy, params, batch, self._settings, clip_range)
+        acting = acting_loss(self._policy, params, batch, settings)
         gradient, *free = torch.autograd.grad(acting.total, [outputs, *self._free])
         for place, found in zip(self._free_gradients, free, strict=True):
             place.copy_(found)
         return acting.policy.detach(), acting.entropy.detach(), acting.log_ratio.detach(), gradient
 
     @torch.no_grad()
-    def _choose(self, outputs: Tensor, batch: Minibatch, clip_range: float) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def _choose(
+        self, outputs: Tensor, batch: Minibatch, settings: PpoSettings
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """The same for one choice of n: forty small tensors with their graph cost as much as a layer."""
-        settings, rows = self._settings, len(outputs)
+        rows, clip_range = len(outputs), settings.clip_range
         logits = self._policy.finish(outputs, batch.obs)
         chosen = batch.actions.unsqueeze(-1)
         log_p = torch.log_softmax(logits, -1)
@@ -119,15 +121,15 @@ class ManualGradients:
             gradient.masked_fill_(logits == MASKED, 0.0)
         return -torch.minimum(gain, limited), log_p.mul_(p).sum(-1).neg_(), log_ratio, gradient
 
-    def _value_near(self, values: Tensor, batch: Minibatch) -> tuple[Tensor, Tensor]:
+    def _value_near(self, values: Tensor, batch: Minibatch, settings: PpoSettings) -> tuple[Tensor, Tensor]:
         """Return the critic's loss and its gradient by the values, where these are held near the old ones."""
         values = values.detach().requires_grad_()
-        loss = valuing_loss(values.squeeze(-1), batch, self._settings)
-        (gradient,) = torch.autograd.grad(self._settings.vf_coef * loss, [values])
+        loss = valuing_loss(values.squeeze(-1), batch, settings)
+        (gradient,) = torch.autograd.grad(settings.vf_coef * loss, [values])
         return loss.detach(), gradient
 
     @torch.no_grad()
-    def _value(self, values: Tensor, batch: Minibatch) -> tuple[Tensor, Tensor]:
+    def _value(self, values: Tensor, batch: Minibatch, settings: PpoSettings) -> tuple[Tensor, Tensor]:
         """The same where they are not: squared errors row by row, and their gradient."""
         errors = values - batch.returns.unsqueeze(-1)
-        return errors.square(), errors * (2.0 * self._settings.vf_coef / len(errors))
+        return errors.square(), errors * (2.0 * settings.vf_coef / len(errors))

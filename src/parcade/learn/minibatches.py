@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ from torch import Tensor
 
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Rollout
+from parcade.learn.shifting import RandomShift
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +26,16 @@ class Minibatch:
     returns: Tensor
     state: Tensor | None = None  # (slots, state_size), memory before the first step; rows are then (T * slots, ...)
     starts: Tensor | None = None  # (T, slots)
+    shifted: Mapping[str, Tensor] | None = None  # the same rows with their pictures moved, where that is asked for
 
 
 class Minibatches:
     """Gathers into buffers that are allocated once; everything small is gathered once an epoch."""
 
-    def __init__(self, policy: Policy, batch_size: int, shuffle: torch.Generator) -> None:
-        self._policy, self._batch_size, self._shuffle = policy, batch_size, shuffle
+    def __init__(
+        self, policy: Policy, batch_size: int, shuffle: torch.Generator, shift: RandomShift | None = None
+    ) -> None:
+        self._policy, self._batch_size, self._shuffle, self._shift = policy, batch_size, shuffle, shift
         self._device = policy.device
         self._buffers: dict[str, Tensor] = {}
 
@@ -45,6 +50,16 @@ class Minibatches:
         while True:
             yield self._by_slots(rollout) if self._policy.state_size else self._by_rows(rollout, obs)
 
+    def in_epoch(self, rollout: Rollout) -> int:
+        """Return how many minibatches a pass over the rollout has."""
+        if self._policy.state_size:
+            return math.ceil(rollout.n_envs / self._slots_of(rollout))
+        return math.ceil(rollout.env_steps / self._batch_size)
+
+    def _slots_of(self, rollout: Rollout) -> int:
+        n_steps: int = rollout.n_steps
+        return max(1, self._batch_size // n_steps)
+
     def _by_rows(self, rollout: Rollout, obs: Mapping[str, Tensor]) -> Iterator[Minibatch]:
         order = torch.randperm(rollout.env_steps, generator=self._shuffle)
         numbers = self._numbers(rollout).flatten(1).index_select(1, order).to(self._device)
@@ -53,18 +68,21 @@ class Minibatches:
         for rows in torch.split(order.to(self._device), self._batch_size):
             part = slice(first, first + len(rows))
             taken = {name: self._take(name, tensor, rows) for name, tensor in obs.items()}
-            yield Minibatch(taken, actions[part], *numbers[:, part].unbind())
+            old, values, advantages, returns = numbers[:, part].unbind()
+            shifted = self._shifted(taken)
+            yield Minibatch(taken, actions[part], old, values, advantages, returns, shifted=shifted)
             first += len(rows)
 
     def _by_slots(self, rollout: Rollout) -> Iterator[Minibatch]:
         """Whole rollouts of some slots, so that gradients flow through all their steps."""
         numbers, starts = self._numbers(rollout), rollout.starts()
         order = torch.randperm(rollout.n_envs, generator=self._shuffle)
-        for slots in torch.split(order, max(1, self._batch_size // rollout.n_steps)):
+        for slots in torch.split(order, self._slots_of(rollout)):
             tensors = {name: tensor[:-1, slots].flatten(0, 1) for name, tensor in rollout.obs.items()}
             log_probs, values, advantages, returns = numbers[:, :, slots].flatten(1).to(self._device)
+            obs = {name: tensor.to(self._device) for name, tensor in tensors.items()}
             yield Minibatch(
-                {name: tensor.to(self._device) for name, tensor in tensors.items()},
+                obs,
                 rollout.actions[:, slots].flatten(0, 1).to(self._device),
                 log_probs,
                 values,
@@ -72,7 +90,11 @@ class Minibatches:
                 returns,
                 rollout.states[slots].to(self._device),
                 starts[:, slots].to(self._device),
+                self._shifted(obs),
             )
+
+    def _shifted(self, obs: Mapping[str, Tensor]) -> Mapping[str, Tensor] | None:
+        return None if self._shift is None else self._shift(obs)
 
     def _numbers(self, rollout: Rollout) -> Tensor:
         """Return old log probabilities, old values, advantages and returns as (4, T, N)."""

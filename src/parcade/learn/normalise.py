@@ -31,6 +31,13 @@ def combine(first: tuple[Any, Any, Any], second: tuple[Any, Any, Any]) -> tuple[
     return mean, squares / count, count
 
 
+@torch.no_grad()
+def moments_of(vectors: Tensor) -> tuple[Tensor, Tensor, float]:
+    """Return mean, variance and count of (rows, size) vectors, in double precision."""
+    rows = vectors.detach().cpu().double()
+    return rows.mean(0), rows.var(0, correction=0), float(len(rows))
+
+
 class RunningMoments(nn.Module):
     """Mean and variance of all vectors seen, as buffers: they travel with the weights."""
 
@@ -53,11 +60,13 @@ class RunningMoments(nn.Module):
         """What brings the variance to 1."""
         return torch.rsqrt(self.var + _TINY)
 
-    @torch.no_grad()
     def observe(self, vectors: Tensor) -> None:
         """Take (rows, size) vectors into account; summed in double precision."""
-        rows = vectors.detach().cpu().double()
-        seen = (rows.mean(0), rows.var(0, correction=0), float(len(rows)))
+        self.take(moments_of(vectors))
+
+    @torch.no_grad()
+    def take(self, seen: tuple[Tensor, Tensor, float]) -> None:
+        """Take vectors into account of which only mean, variance and count are known."""
         so_far = (self.mean.cpu().double(), self.var.cpu().double(), float(self.count))
         mean, var, count = combine(so_far, seen)
         self.mean.copy_(mean)
@@ -75,13 +84,24 @@ class ReturnScaler:
 
     def scale(self, rewards: FloatTN, ended: BoolTN) -> FloatTN:
         """Return the scaled rewards of a rollout, one scale for all of it, which the rollout itself counts for."""
+        self.take(self.follow(rewards, ended))
+        return self.scaled(rewards)
+
+    def follow(self, rewards: FloatTN, ended: BoolTN) -> tuple[float, float, float]:
+        """Go on with every slot's return; return mean, variance and count of the rollout's returns."""
         returns = np.empty(rewards.shape, np.float64)
         for t, step in enumerate(rewards):
             self._running = self._running * self._gamma + step
             returns[t] = self._running
             self._running = np.where(ended[t], 0.0, self._running)
-        seen = (float(returns.mean()), float(returns.var()), float(returns.size))
+        return float(returns.mean()), float(returns.var()), float(returns.size)
+
+    def take(self, seen: tuple[float, float, float]) -> None:
+        """Take returns into account of which mean, variance and count are known."""
         self._moments = combine(self._moments, seen)
+
+    def scaled(self, rewards: FloatTN) -> FloatTN:
+        """Return rewards by the present scale."""
         scaled: FloatTN = np.clip(rewards / np.sqrt(self._moments[1] + _TINY), -LIMIT, LIMIT).astype(np.float32)
         return scaled
 

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from parcade.errors import ModelFileError
-from parcade.learn.actors import actor_for, actor_weights
+from parcade.learn.actors import PolicyPlays
 from parcade.learn.advantage import gae
 from parcade.learn.flat import FlatAdam, FlatParameters
 from parcade.learn.loss import PpoSettings, Tracked, approx_kl, ppo_loss
@@ -21,11 +21,11 @@ from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
 from parcade.learn.private_torch import has_backward_kernels
 from parcade.learn.rollout import Rollout, agrees_with_actors, evaluate_rollout
-from parcade.pool.actor import Actor
+from parcade.learn.shifting import RandomShift
 from parcade.pool.block import Block
 
 
-class Ppo:
+class Ppo(PolicyPlays):
     """PPO as an ``Algorithm``."""
 
     name = "ppo"
@@ -33,44 +33,40 @@ class Ppo:
     def __init__(
         self, policy: Policy, settings: PpoSettings, seed: int = 0, *, return_scaler: ReturnScaler | None = None
     ) -> None:
-        self.policy, self.settings, self._return_scaler = policy, settings, return_scaler
-        self._flat = FlatParameters(list(policy.parameters()))
+        super().__init__(policy)
+        self.settings, self._return_scaler = settings, return_scaler
+        self.flat = FlatParameters(list(policy.parameters()))
         by_hand = policy.values_apart and policy.device.type == "cpu" and has_backward_kernels()
-        self._manual = ManualGradients(policy, self._flat, settings) if by_hand else None
+        self._manual = ManualGradients(policy, self.flat, settings.batch_size) if by_hand else None
         self._shuffle = torch.Generator().manual_seed(seed)
-        self.minibatches = Minibatches(policy, settings.batch_size, self._shuffle)
-        self.optimiser = FlatAdam(self._flat.weights, settings.learning_rate)
+        shift = RandomShift(policy, settings.shift_pixels, self._shuffle) if settings.shift_pixels else None
+        self.minibatches = Minibatches(policy, settings.batch_size, self._shuffle, shift)
+        self.optimiser = FlatAdam(self.flat.weights, settings.learning_rate)
         self._trusts_actors: bool | None = None  # not known before the first rollout
-
-    def actor(self) -> Actor:
-        """Return the policy as workers run it."""
-        return actor_for(self.policy)
-
-    def weights(self) -> npt.NDArray[np.float32]:
-        """Return the weights the actor plays with."""
-        return actor_weights(self.policy)
+        self.values: npt.NDArray[np.float32] | None = None  # (T + 1, N) of the last rollout's observations
 
     def update(self, block: Block, left: float = 1.0) -> dict[str, float]:
         """Take all epochs over the block; return what happened, as plain numbers."""
-        return self.learn(self.prepare(block), left)
+        rollout = self.prepare(block)
+        self.values = rollout.values
+        return self.learn(rollout, left)
 
     def learn(self, rollout: Rollout, left: float = 1.0) -> dict[str, float]:
         """Take all epochs over a rollout that ``prepare`` returned."""
-        settings = self.settings
-        learning_rate = settings.learning_rate * (left if settings.lr_schedule == "linear" else 1.0)
-        clip_range = settings.clip_range * (left if settings.clip_schedule == "linear" else 1.0)
-        for group in self.optimiser.param_groups:
-            group["lr"] = learning_rate
+        settings = self.settings.at(left)
+        self.optimiser.learning_rate = settings.learning_rate
         tracked: list[Tracked] = []
-        epochs_done = 0
+        epochs_done, in_epoch = 0, self.minibatches.in_epoch(rollout)
         for epoch in islice(self.minibatches.epochs(rollout), settings.n_epochs):
             for batch in epoch:
-                tracked.append(self._descend(batch, clip_range))
+                tracked.append(self._descend(batch, settings))
+                self.while_learning(min(1.0, len(tracked) / (in_epoch * settings.n_epochs)))
             epochs_done += 1
             if settings.target_kl is not None and float(approx_kl(tracked[-1].log_ratio)) > 1.5 * settings.target_kl:
                 break
         self.policy.observe(rollout.flat())  # only now: until here the policy was the one that played
-        return {**_summary(tracked, rollout, clip_range), "learning_rate": learning_rate, "epochs": epochs_done}
+        told = _summary(tracked, rollout, settings.clip_range)
+        return {**told, "learning_rate": settings.learning_rate, "epochs": epochs_done}
 
     def prepare(self, block: Block) -> Rollout:
         """Return the block with values, log probabilities and advantages."""
@@ -80,7 +76,7 @@ class Ppo:
             has_memory = bool(self.policy.state_size)  # its sums run over time: equal only to the last digits
             older = self.settings.overlap  # only the actors know how likely their choices were
             self._trusts_actors = has_memory or older or agrees_with_actors(self.policy, rollout, n_rows)
-        evaluate_rollout(self.policy, rollout, trusts_actors=self._trusts_actors)
+        evaluate_rollout(self.policy, rollout, trusts_actors=self._trusts_actors, beat=lambda: self.while_learning(0.0))
         self._estimate_advantages(rollout)
         return rollout
 
@@ -100,15 +96,15 @@ class Ppo:
         rollout.advantages.copy_(torch.from_numpy(advantages))
         rollout.returns.copy_(torch.from_numpy(returns))
 
-    def _descend(self, batch: Minibatch, clip_range: float) -> Tracked:
+    def _descend(self, batch: Minibatch, settings: PpoSettings) -> Tracked:
         """Take one gradient step; return what is told of the loss."""
         if self._manual is not None:
-            tracked = self._manual.take(batch, clip_range)
+            tracked = self._manual.take(batch, settings)
         else:
-            losses = ppo_loss(self.policy, batch, self.settings, clip_range)
-            self._flat.gradients_of(losses.total)
+            losses = ppo_loss(self.policy, batch, settings)
+            self.flat.gradients_of(losses.total)
             tracked = losses.tracked()
-        self._flat.clip_gradients(self.settings.max_grad_norm)
+        self.flat.clip_gradients(settings.max_grad_norm)
         self.optimiser.descend()
         return tracked
 
@@ -133,12 +129,14 @@ def _summary(tracked: list[Tracked], rollout: Rollout, clip_range: float) -> dic
 
     log_ratio = torch.cat([losses.log_ratio for losses in tracked])
     returns, values = rollout.returns.numpy(), rollout.values[:-1]
-    spread = float(np.var(returns))
+    with np.errstate(over="ignore", invalid="ignore"):  # told as losses that are no numbers
+        spread = float(np.var(returns))
+        explained = float(1 - np.var(returns - values) / spread) if spread > 0 else 0.0
     return {
         "policy_loss": mean("policy"),
         "value_loss": mean("value"),
         "entropy": mean("entropy"),
         "approx_kl": float(approx_kl(log_ratio)),
         "clip_fraction": float((log_ratio.expm1().abs() > clip_range).float().mean()),
-        "explained_variance": float(1 - np.var(returns - values) / spread) if spread > 0 else 0.0,
+        "explained_variance": explained,
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from parcade.learn.block_part import BlockPart
 from parcade.learn.policy import Policy
 from parcade.learn.rows import as_tensor, padded
 from parcade.pool.block import Block
@@ -19,11 +20,12 @@ _MANY_ROWS = 1024
 class Rollout:
     """Arrays (T, N, ...) under one policy; observations are (T + 1, N, ...) and keep their dtype."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block | BlockPart) -> None:
         self.block, self.n_steps, self.n_envs = block, block.n_steps, block.n_envs
         self.obs: dict[str, Tensor] = {name: as_tensor(array) for name, array in block.obs.items()}
         self.actions = torch.from_numpy(block.drawn)
-        self.rewards: npt.NDArray[np.float32] = block.reward.astype(np.float32)
+        with np.errstate(over="ignore"):  # told as losses that are no numbers
+            self.rewards: npt.NDArray[np.float32] = block.reward.astype(np.float32)
         self.terminated, self.truncated = block.terminated, block.truncated
         self.ended = block.ended
         self.states = torch.from_numpy(block.memory[0])  # the policy's memory before step 0
@@ -64,21 +66,26 @@ def agrees_with_actors(policy: Policy, rollout: Rollout, n_rows: int) -> bool:
 
 
 @torch.inference_mode()
-def evaluate_rollout(policy: Policy, rollout: Rollout, *, trusts_actors: bool) -> None:
-    """Fill in values and log probabilities; those of the actors where they are the learner's own, to the bit."""
+def evaluate_rollout(
+    policy: Policy, rollout: Rollout, *, trusts_actors: bool, beat: Callable[[], None] = lambda: None
+) -> None:
+    """Fill in values and log probabilities; those of the actors where they are the learner's own, to the bit.
+
+    ``beat`` is called now and then.
+    """
     if trusts_actors:
-        _take_over(policy, rollout)
+        _take_over(policy, rollout, beat)
     else:
-        _compute(policy, rollout)
+        _compute(policy, rollout, beat)
     _value_cuts(policy, rollout)
 
 
-def _take_over(policy: Policy, rollout: Rollout) -> None:
+def _take_over(policy: Policy, rollout: Rollout, beat: Callable[[], None]) -> None:
     block, last = rollout.block, rollout.n_steps
     if len(block.value):
         rollout.values[:last] = block.value
     else:
-        _compute(policy, rollout)
+        _compute(policy, rollout, beat)
     memory = torch.from_numpy(block.memory[last] * ~rollout.ended[-1][:, None])
     rollout.values[last] = _values(policy, {name: tensor[last] for name, tensor in rollout.obs.items()}, memory)
     params = torch.from_numpy(block.params).flatten(0, 1)
@@ -86,12 +93,13 @@ def _take_over(policy: Policy, rollout: Rollout) -> None:
     rollout.log_probs.copy_(log_probs.view_as(rollout.log_probs))
 
 
-def _compute(policy: Policy, rollout: Rollout) -> None:
+def _compute(policy: Policy, rollout: Rollout, beat: Callable[[], None]) -> None:
     """Run the network over every observation of the rollout, the last ones too, many rows at a time."""
     values, log_probs = torch.from_numpy(rollout.values).flatten(), rollout.log_probs.flatten()
     actions = rollout.actions.flatten(0, 1)
     flat = {name: tensor.flatten(0, 1) for name, tensor in rollout.obs.items()}
     for first in range(0, len(values), _MANY_ROWS):
+        beat()
         part = slice(first, min(first + _MANY_ROWS, len(values)))
         rows = {name: padded(tensor[part]).to(policy.device) for name, tensor in flat.items()}
         params, found = policy(rows)

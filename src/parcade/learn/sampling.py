@@ -20,6 +20,7 @@ Array = npt.NDArray[Any]
 BETA_SHARPNESS = 4.0  # with 1 the spread hardly shrinks: the network's outputs would have to grow to ten and more
 MASKED = -1e9  # the logit of a forbidden choice: its probability is exactly zero, and its gradient too
 _CHUNK = 32  # steps whose noise is drawn at once
+_BETA_EDGE = 1e-6
 _GAMMA_TRIES = 8  # each fails in at most one of twenty cases
 
 
@@ -41,6 +42,14 @@ class Sampler(abc.ABC):
     @abc.abstractmethod
     def to_env(self, drawn: Array) -> Array:
         """Return the actions as the env takes them."""
+
+    @abc.abstractmethod
+    def from_env(self, actions: Array) -> Array:
+        """Return what would have to be drawn for these actions of the env, (rows, *drawn_shape)."""
+
+    @abc.abstractmethod
+    def is_drawn(self, drawn: Array) -> Array:
+        """Return for each number whether ``draw`` could have returned it: actions may come from a file."""
 
     def possible(self, masks: Array) -> Array:
         """Return for each row of masks whether it leaves an action."""
@@ -68,6 +77,14 @@ class CategoricalSampler(Sampler):
         """Return integers from the space's start on."""
         return drawn + self._start
 
+    def from_env(self, actions: Array) -> Array:
+        """Return integers from 0 on."""
+        return actions.astype(np.int64) - self._start
+
+    def is_drawn(self, drawn: Array) -> Array:
+        """A choice is counted from 0."""
+        return np.asarray((drawn >= 0) & (drawn < self.noise_shape[0]))
+
     def possible(self, masks: Array) -> Array:
         """One choice must be left."""
         return np.asarray(masks.any(1))
@@ -82,7 +99,7 @@ class MultiCategoricalSampler(Sampler):
         sizes = [int(n) for n in counts.flatten()]
         self.noise_shape = (sum(sizes),)
         self.drawn_shape = (len(sizes),)
-        self._borders, self._starts = np.cumsum(sizes)[:-1], starts
+        self._sizes, self._borders, self._starts = np.array(sizes), np.cumsum(sizes)[:-1], starts
 
     def noise(self, random: np.random.Generator, n_steps: int) -> Array:
         """Return Gumbel noise."""
@@ -96,6 +113,14 @@ class MultiCategoricalSampler(Sampler):
     def to_env(self, drawn: Array) -> Array:
         """Return integers from the space's starts on, in its shape."""
         return drawn.reshape(-1, *self._starts.shape) + self._starts
+
+    def from_env(self, actions: Array) -> Array:
+        """Return integers from 0 on, in a row."""
+        return (actions.astype(np.int64) - self._starts).reshape(-1, *self.drawn_shape)
+
+    def is_drawn(self, drawn: Array) -> Array:
+        """Each choice is counted from 0."""
+        return np.asarray((drawn >= 0) & (drawn < self._sizes))
 
     def possible(self, masks: Array) -> Array:
         """One of each choice must be left."""
@@ -123,6 +148,14 @@ class BernoulliSampler(Sampler):
         """Return zeros and ones in the space's shape."""
         return drawn.reshape(-1, *self._shape)
 
+    def from_env(self, actions: Array) -> Array:
+        """Return zeros and ones in a row."""
+        return actions.astype(np.int64).reshape(-1, *self.drawn_shape)
+
+    def is_drawn(self, drawn: Array) -> Array:
+        """A switch is 0 or 1."""
+        return np.asarray((drawn == 0) | (drawn == 1))
+
 
 class GaussianSampler(Sampler):
     """A normal distribution on each axis; what leaves the bounds is clipped on its way to the env only."""
@@ -146,6 +179,14 @@ class GaussianSampler(Sampler):
         """Clip to the space."""
         return np.clip(drawn, self._low, self._high)
 
+    def from_env(self, actions: Array) -> Array:
+        """Return them as they are; what was clipped on its way to the env stays so."""
+        return actions.astype(np.float32)
+
+    def is_drawn(self, drawn: Array) -> Array:
+        """Any number may be drawn, within the bounds or not."""
+        return np.isfinite(drawn)
+
 
 class BetaSampler(Sampler):
     """A Beta distribution on each bounded axis, as a ratio of two gammas; both parameters are above 1."""
@@ -166,12 +207,21 @@ class BetaSampler(Sampler):
         shapes = BETA_SHARPNESS * np.logaddexp(0.0, params.astype(np.float64)) + 1.0
         gammas = shapes if noise is None else _gamma(shapes, noise[:, 0], noise[:, 1])
         first, second = np.split(gammas, 2, 1)
-        share: Array = np.clip(first / (first + second), 1e-6, 1 - 1e-6)
+        share: Array = np.clip(first / (first + second), _BETA_EDGE, 1 - _BETA_EDGE)
         return share.astype(np.float32).reshape(-1, *self.drawn_shape)
 
     def to_env(self, drawn: Array) -> Array:
         """Stretch the unit interval to the bounds."""
         return np.asarray(self._low + self._width * drawn, np.float32)
+
+    def from_env(self, actions: Array) -> Array:
+        """Shrink the bounds to the unit interval, off its very ends."""
+        share = np.clip((actions - self._low) / self._width, _BETA_EDGE, 1 - _BETA_EDGE)
+        return np.asarray(share, np.float32)
+
+    def is_drawn(self, drawn: Array) -> Array:
+        """A share of the width, off the very ends."""
+        return np.asarray((drawn > 0) & (drawn < 1))
 
 
 def _gumbel(random: np.random.Generator, shape: tuple[int, ...]) -> Array:

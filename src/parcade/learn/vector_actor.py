@@ -62,13 +62,14 @@ class VectorActor:
         parts = [slice(first, first + _ROWS) for first in range(0, filled, _ROWS)]
 
         def choose(rows: ActorRows) -> Array:
-            seen = see(rows)
-            for part in parts:
-                x = seen[part]
-                for weight, bias in layers[:-1]:
-                    x = activate(x @ weight + bias)
-                weight, bias = layers[-1]
-                outputs[part] = x @ weight + bias
+            with np.errstate(over="ignore", invalid="ignore"):  # told as losses that are no numbers
+                seen = see(rows)
+                for part in parts:
+                    x = seen[part]
+                    for weight, bias in layers[:-1]:
+                        x = activate(x @ weight + bias)
+                    weight, bias = layers[-1]
+                    outputs[part] = x @ weight + bias
             params = rows.params
             params[:, : self.sizes[-1]], params[:, self.sizes[-1] :] = outputs[:n_rows], free
             if self.mask is not None:

@@ -5,6 +5,7 @@ import pytest
 import torch
 from gymnasium import spaces
 
+from parcade.errors import ModelFileError
 from parcade.learn.flat import FlatAdam, FlatParameters
 from parcade.learn.loss import PpoSettings, ppo_loss
 from parcade.learn.manual_backprop import ManualGradients
@@ -61,12 +62,12 @@ def test_losses_and_gradients_are_those_of_autograd(case, rows):
     actions, net, more_leaves, ppo = CASES[case]
     policy, settings = make(actions, net, more_leaves), PpoSettings(batch_size=64, **ppo)
     flat, batch = FlatParameters(list(policy.parameters())), batch_for(policy, rows)
-    wanted = ppo_loss(policy, batch, settings, 0.2)
+    wanted = ppo_loss(policy, batch, settings)
     flat.gradients_of(wanted.total)
     gradient = flat.weights.grad.clone()
     assert float(gradient.norm()) > 1e-3
     flat.weights.grad.zero_()
-    found = ManualGradients(policy, flat, settings).take(batch, 0.2)
+    found = ManualGradients(policy, flat, settings.batch_size).take(batch, settings)
     if rows == 64:
         assert torch.equal(flat.weights.grad, gradient)  # to the bit: 64 divides without rounding
     assert torch.allclose(flat.weights.grad, gradient, rtol=1e-5, atol=1e-7)
@@ -80,12 +81,12 @@ def test_losses_and_gradients_are_those_of_autograd(case, rows):
 def test_a_second_minibatch_leaves_nothing_of_the_first():
     policy, settings = make(*CASES["choice"][:3]), PpoSettings(batch_size=64)
     flat = FlatParameters(list(policy.parameters()))
-    by_hand = ManualGradients(policy, flat, settings)
-    by_hand.take(batch_for(policy, 64), 0.2)
-    by_hand.take(batch_for(policy, 50), 0.2)
+    by_hand = ManualGradients(policy, flat, settings.batch_size)
+    by_hand.take(batch_for(policy, 64), settings)
+    by_hand.take(batch_for(policy, 50), settings)
     alone = flat.weights.grad.clone()
     flat.weights.grad.fill_(7.0)
-    ManualGradients(policy, flat, settings).take(batch_for(policy, 50), 0.2)
+    ManualGradients(policy, flat, settings.batch_size).take(batch_for(policy, 50), settings)
     used = torch.cat([place.flatten() for place in flat.places(policy.parameters())])
     flat.weights.grad.copy_(alone)
     assert torch.equal(used, torch.cat([place.flatten() for place in flat.places(policy.parameters())]))
@@ -99,11 +100,31 @@ def test_descending_is_adams_step():
         for weights in (quick, plain):
             weights.grad = gradient.clone()
         if number == 3:  # as after a checkpoint
-            ours.load_state_dict(ours.state_dict())
-        for optimiser in (ours, theirs):
-            optimiser.param_groups[0]["lr"] = 1e-2 / (1 + number)
+            kept = {name: value.clone() for name, value in ours.moments().items()}
+            ours = FlatAdam(quick, 1.0)
+            ours.load_moments(kept)
+        ours.learning_rate = theirs.param_groups[0]["lr"] = 1e-2 / (1 + number)
         ours.descend()
         theirs.step()
     assert torch.equal(quick, plain)
     assert not torch.equal(quick, start)
-    assert float(ours.state[quick]["step"]) == 5
+    assert float(ours.moments()["adam_step"]) == 5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"adam_exp_avg": torch.zeros(39)},
+        {"adam_exp_avg": torch.zeros(40, dtype=torch.float64)},
+        {"adam_step": torch.zeros(1)},
+        {"adam_step": torch.tensor(-1.0)},
+        {"adam_more": torch.zeros(40)},
+    ],
+    ids=str,
+)
+def test_moments_of_another_network_are_refused_and_change_nothing(change):
+    adam = FlatAdam(torch.nn.Parameter(torch.zeros(40)), 1e-2)
+    good = {"adam_step": torch.tensor(1.0), "adam_exp_avg": torch.ones(40), "adam_exp_avg_sq": torch.ones(40)}
+    with pytest.raises(ModelFileError, match="does not belong to this network"):
+        adam.load_moments({**good, **change})
+    assert adam.moments() == {}

@@ -17,7 +17,7 @@ def rows(n):
     return {"pixels": pixels, "features": torch.from_numpy(rng.normal(size=(n, 5)).astype(np.float32))}
 
 
-@pytest.mark.parametrize("cnn", ["small", "nature", "impala"])
+@pytest.mark.parametrize("cnn", ["small", "pooled", "nature", "impala"])
 def test_pictures_are_scaled_to_one(cnn):
     policy = Policy({"pixels": LEAVES["pixels"]}, spaces.Discrete(3), NetSettings(cnn=cnn))
     encoder = policy.encoders["pixels"]
@@ -75,7 +75,7 @@ def test_a_policy_with_memory_is_not_asked_without_its_state():
 
 
 def test_an_unknown_cnn_is_refused():
-    with pytest.raises(SettingsError, match="use small, nature, impala"):
+    with pytest.raises(SettingsError, match="use small, pooled, nature, impala"):
         Policy(LEAVES, spaces.Discrete(3), NetSettings(cnn="large"))
 
 

@@ -1,6 +1,7 @@
 """The objective on numbers that fit in the head: logits and value are biases, the observation is zero."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -15,7 +16,7 @@ ACTIONS, OLD = [0, 0, 1, 1], [1 / 3, 1.0, 1 / 4, 1 / 8]
 PLAIN = PpoSettings(normalize_advantage=False, ent_coef=0.01, vf_coef=0.5)
 
 
-def loss(settings, *, actions=ACTIONS, old=OLD, advantages=(1.0, -1.0, 2.0, -1.0), clip=0.2) -> Losses:
+def loss(settings, *, actions=ACTIONS, old=OLD, advantages=(1.0, -1.0, 2.0, -1.0)) -> Losses:
     policy = Policy({"obs": ((1,), "float32")}, spaces.Discrete(3), NetSettings(hidden=()))
     policy.actor[-1].bias.data = torch.tensor([0.5, 0.25, 0.25]).log()
     policy.critic[-1].bias.data = torch.tensor([1.0])
@@ -29,7 +30,7 @@ def loss(settings, *, actions=ACTIONS, old=OLD, advantages=(1.0, -1.0, 2.0, -1.0
         torch.tensor(advantages),
         returns,
     )
-    return Losses(*(part.detach() for part in ppo_loss(policy, batch, settings, clip)))
+    return Losses(*(part.detach() for part in ppo_loss(policy, batch, settings)))
 
 
 def test_clipped_objective():
@@ -39,7 +40,7 @@ def test_clipped_objective():
 
 def test_a_wider_clip_lets_more_through():
     """With 0.6: 1.5; min(-0.5, -0.5) = -0.5; 2; -2: the mean is 0.25."""
-    assert float(loss(PLAIN, clip=0.6).policy) == pytest.approx(-0.25, abs=1e-6)
+    assert float(loss(replace(PLAIN, clip_range=0.6)).policy) == pytest.approx(-0.25, abs=1e-6)
 
 
 def test_value_loss_without_and_with_clipping():
@@ -67,3 +68,11 @@ def test_advantages_are_scaled_within_the_minibatch():
 def test_divergence_estimate():
     """Mean of (r - 1) - log r over ratios 1.5 and 1."""
     assert float(approx_kl(torch.tensor([1.5, 1.0]).log())) == pytest.approx((0.5 - math.log(1.5)) / 2, abs=1e-6)
+
+
+def test_what_is_scheduled_falls_to_zero():
+    settings = replace(PLAIN, lr_schedule="linear", ent_schedule="linear")
+    half = settings.at(0.5)
+    assert (half.learning_rate, half.ent_coef) == (settings.learning_rate / 2, 0.005)
+    assert half.clip_range == settings.clip_range
+    assert settings.at(0.0).ent_coef == 0.0

@@ -1,0 +1,1 @@
+"""Where episodes begin, and what is new."""
