@@ -14,29 +14,38 @@ LARGEST = 256 << 10
 _MOST_VALUES = 10_000
 _MOST_ALIASES = 64
 _DEEPEST = 16
-# What PyYAML raises for text that is no YAML, or for a value that is none of its tag (`!!int ""`).
+# What PyYAML raises for text that is no YAML, or for a value that is none of its tag.
 _FAULTS = (yaml.YAMLError, ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 
 
 def read_config(path: str | Path) -> dict[str, Any]:
     """Return the settings of a YAML or JSON file; keys are checked by ``make_settings``."""
-    path = Path(path)
+    data = _read_data(Path(path), "config")
+    data.pop("$schema", None)  # editors want it
+    return data
+
+
+def read_guide(path: str | Path) -> dict[str, Any]:
+    """Return a guide of a YAML or JSON file as plain data; a title checks it (``parcade.game.guide``)."""
+    return _read_data(Path(path), "guide")
+
+
+def _read_data(path: Path, what: str) -> dict[str, Any]:
     try:
         text = read_input(path, LARGEST).decode("utf-8")
     except OSError as error:
-        raise SettingsError(f"the config file {path} cannot be read: {error.strerror}") from None
+        raise SettingsError(f"the {what} file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise SettingsError(f"the config file {path} is not text") from None
+        raise SettingsError(f"the {what} file {path} is not text") from None
     try:
         data = parse_json(text) if path.suffix == ".json" else parse_yaml(text)
     except _FAULTS as error:
         first_line = " ".join(str(error).split())[:300] or type(error).__name__
-        raise SettingsError(f"the config file {path} is not valid: {first_line}") from None
+        raise SettingsError(f"the {what} file {path} is not valid: {first_line}") from None
     if data is None:
-        raise SettingsError(f"the config file {path} is empty")
+        raise SettingsError(f"the {what} file {path} is empty")
     if not isinstance(data, dict):
-        raise SettingsError(f"the config file {path} must hold `key: value` lines, it holds a {type(data).__name__}")
-    data.pop("$schema", None)  # editors want it
+        raise SettingsError(f"the {what} file {path} must hold `key: value` lines, it holds a {type(data).__name__}")
     return data
 
 
@@ -81,6 +90,16 @@ class _UniqueKeys(yaml.SafeLoader):
         super().flatten_mapping(node)
         if len(node.value) > _MOST_VALUES:
             raise yaml.YAMLError(f"it stands for more than {_MOST_VALUES:,} values")
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        """Read a value; one that is none of its tag is named with its line."""
+        try:
+            return super().construct_object(node, deep)
+        except (ValueError, LookupError, TypeError, AttributeError, ArithmeticError):
+            if not isinstance(node, yaml.ScalarNode):
+                raise
+            kind, line = node.tag.rpartition(":")[2], node.start_mark.line + 1
+            raise yaml.YAMLError(f"line {line} holds {node.value[:100]!r}, which is no {kind}") from None
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         """Check the keys, then read as always."""

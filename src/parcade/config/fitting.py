@@ -7,9 +7,12 @@ from contextlib import suppress
 from typing import Any
 
 from parcade.host.cores import usable_cores
+from parcade.host.input_file import short
 
 N_STEPS = 128  # of a game in one update, where nobody says another number
 _BATCH_SIZE = 1024
+AUTO = "auto"
+MAY_BE_AUTO = ("n_envs", "n_workers", "num_threads")  # what `parcade tune` measures
 
 
 def usual_envs() -> int:
@@ -61,7 +64,8 @@ def _fitting_batch(values: Mapping[str, Any]) -> int:
     n_envs, n_steps = _whole(values["n_envs"]), _whole(values.get("n_steps") or N_STEPS)
     if n_envs is None or n_steps is None or n_envs * n_steps < 2:
         return wanted  # told as a fault of its own
-    return max(2, min(wanted, n_envs * n_steps // 4))
+    shards = _whole(values.get("shards", 1)) or 1
+    return max(2, min(wanted, n_envs * n_steps // 4) // shards * shards)
 
 
 def whole_number(text: str) -> int:
@@ -73,7 +77,7 @@ def whole_number(text: str) -> int:
             return int(number)
     except (ValueError, OverflowError):
         pass
-    raise ValueError(f"{text!r} is not a whole number")
+    raise ValueError(f"{short(text)} is not a whole number")
 
 
 def _whole(value: Any) -> int | None:

@@ -16,6 +16,8 @@ _SETTINGS = {
     "env_name": "env_id",
     "num_envs": "n_envs",
     "parallel_envs": "n_envs",
+    "parallel": "n_envs",
+    "envs": "n_envs",
     "num_workers": "n_workers",
     "steps": "total_timesteps",
     "num_steps": "total_timesteps",
@@ -38,6 +40,8 @@ _SETTINGS = {
     "checkpoint_interval": "save_freq",
 }
 _FLAGS = {"visualize": "--visual", "render": "--visual", "watch": "--visual"}
+_ON_CUDA = ("cuda", "gpu", "use_cuda", "use_gpu")
+_NO_WINDOW = ("headless", "no_render", "no_window", "no_gui")
 _VERBS = {
     **{"test": "eval", "evaluate": "eval", "enjoy": "eval", "benchmark": "bench"},
     **{"continue": "resume", "list": "games"},
@@ -58,6 +62,10 @@ def our_name(word: str, known: Iterable[str]) -> str:
     is_flag = word.startswith("-")
     if is_flag and plain == "mode":
         return " (the job is the first word: `parcade train`, `parcade eval`, `parcade bench`)"
+    if is_flag and plain in _NO_WINDOW and "--visual" in names:
+        return " (no window opens unless you give --visual; leave it out)"
+    if is_flag and plain in _ON_CUDA and "--device" in names:
+        return " (did you mean '--device cuda'?)"
     ours = _FLAGS.get(plain) if is_flag else None
     if ours is None and plain in _SETTINGS:
         ours = f"--{_SETTINGS[plain].replace('_', '-')}" if is_flag else _SETTINGS[plain]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import logging
 import os
 import socket
@@ -12,6 +13,7 @@ from typing import IO, Any
 
 log = logging.getLogger("parcade.run")
 FLUSH_EVERY_S = 10.0
+RESULTS = ("eval/mean_reward", "rollout/ep_rew_mean", "rollout/success_rate", "time/steps_per_s", "time/seconds")
 _FILES = "events.out.tfevents.*"
 
 
@@ -40,6 +42,17 @@ class Board:
         summary = Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()])
         self._add(Event(wall_time=time.time(), step=step, summary=summary))
 
+    def write_hyperparameters(self, settings: Mapping[str, bool | int | float | str]) -> None:
+        """Add the run to TensorBoard's page of hyperparameters; beside them stand the last points of RESULTS."""
+        from tensorboard.compat.proto.event_pb2 import Event
+        from tensorboard.plugins.hparams import summary_v2 as hparams
+
+        infos = [hparams.HParam(name) for name in settings]
+        results = [hparams.Metric(tag) for tag in RESULTS]
+        run = str(self._folder.parent.resolve())
+        for summary in (hparams.hparams_config_pb(infos, results), hparams.hparams_pb(settings, trial_id=run)):
+            self._add(Event(wall_time=time.time(), summary=summary))
+
     def _add(self, event: Any) -> None:
         if self._file is None:
             return
@@ -63,6 +76,8 @@ class Board:
         for path in self._folder.glob(_FILES):
             if path.name == self._name:
                 continue
+            if path.is_dir():
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
             if path.name not in ends:
                 path.unlink()
             elif ends[path.name] < path.stat().st_size:

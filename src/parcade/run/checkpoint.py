@@ -6,9 +6,10 @@ import errno
 import logging
 import math
 import re
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -18,6 +19,7 @@ from parcade.run.archive import Arrays, read_archive, write_archive
 from parcade.run.model_file import require_numbers
 
 log = logging.getLogger("parcade.run")
+Written = TypeVar("Written")
 _COUNTERS: dict[str, tuple[type, ...]] = {
     "update": (int,),
     "env_steps": (int,),
@@ -35,6 +37,7 @@ class Checkpoint:
     weights: dict[str, torch.Tensor]
     algorithm: dict[str, torch.Tensor]  # what it needs beside the weights: moments, states of random generators
     pool: Arrays  # what every slot was told since its episode began
+    episodes: Arrays = field(default_factory=dict)  # kept ones that have no file yet
 
 
 def save_checkpoint(folder: Path, env_steps: int, checkpoint: Checkpoint, keep: int) -> Path | None:
@@ -48,27 +51,38 @@ def save_checkpoint(folder: Path, env_steps: int, checkpoint: Checkpoint, keep: 
         "weights": _to_arrays(checkpoint.weights),
         "algorithm": _to_arrays(checkpoint.algorithm),
         "pool": checkpoint.pool,
+        "episodes": checkpoint.episodes,
     }
-    while True:
-        try:
-            write_archive(path, "checkpoint", checkpoint.meta, groups)
-            break
-        except OSError as error:
-            if not _made_room(folder, path, error):
-                stays = "the one before it stays" if list_checkpoints(folder) else "there is none yet"
-                log.warning("the checkpoint %s could not be written (%s); %s", path.name, error.strerror, stays)
-                return None
+    try:
+        write_making_room(folder, path.name, lambda: write_archive(path, "checkpoint", checkpoint.meta, groups))
+    except OSError as error:
+        stays = "the one before it stays" if list_checkpoints(folder) else "there is none yet"
+        log.warning("the checkpoint %s could not be written (%s); %s", path.name, error.strerror, stays)
+        return None
     for old in list_checkpoints(folder)[:-keep]:
         old.unlink(missing_ok=True)
     return path
 
 
-def _made_room(folder: Path, path: Path, error: OSError) -> bool:
-    """Drop the oldest checkpoint where the disk is full; the newest whole one is never given up for one to come."""
+def write_making_room(folder: Path, name: str, write: Callable[[], Written]) -> Written:
+    """Return what ``write`` returns; while the disk is full, drop the oldest checkpoint and call it again.
+
+    Raise the OSError of ``write`` if no checkpoint can be dropped, and any other one at once.
+    """
+    while True:
+        try:
+            return write()
+        except OSError as error:
+            if not _made_room(folder, name, error):
+                raise
+
+
+def _made_room(folder: Path, name: str, error: OSError) -> bool:
+    """Drop the oldest checkpoint where the disk is full; the newest one is never given up."""
     kept = list_checkpoints(folder)
     if error.errno not in (errno.ENOSPC, errno.EDQUOT) or len(kept) < 2:
         return False
-    log.warning("the disk is full: the checkpoint %s makes room for %s", kept[0].name, path.name)
+    log.warning("the disk is full: the checkpoint %s makes room for %s", kept[0].name, name)
     kept[0].unlink(missing_ok=True)
     return True
 
@@ -98,7 +112,7 @@ def load_checkpoint(path: Path) -> Checkpoint:
         raise ModelFileError(f"{path} lacks {', '.join(sorted(missing))}")
     weights, algorithm = _to_tensors(groups["weights"]), _to_tensors(groups["algorithm"])
     require_numbers({**weights, **algorithm}, path)
-    return Checkpoint(meta, weights, algorithm, groups["pool"])
+    return Checkpoint(meta, weights, algorithm, groups["pool"], groups.get("episodes", {}))
 
 
 def check_counters(meta: dict[str, Any]) -> None:
@@ -117,6 +131,9 @@ def check_journal(pool: Arrays) -> None:
         raise ModelFileError("it holds no actions of the games")
     if lengths.min(initial=0) < 0 or lengths.max(initial=0) > min(rows):
         raise ModelFileError("its games have taken other numbers of steps than it holds actions")
+    episodes = pool.get("episode")
+    if episodes is None or episodes.dtype.kind not in "iu" or episodes.min(initial=0) < 0:
+        raise ModelFileError("it does not say which episodes its games are in")
 
 
 def _to_arrays(tensors: dict[str, torch.Tensor]) -> Arrays:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from numbers import Real
@@ -21,6 +21,7 @@ MAX_MARKS = 60
 HUGE = 1e100  # a loss beyond this has diverged; drawn, it would only flatten the rest of its curve
 
 WIDE, HALF, THIRD = (1088, 280), (532, 220), (346, 168)
+NARROW = (346, 220)  # of a wide chart on a phone
 LEFT, RIGHT, TOP, BOTTOM = 46, 10, 8, 24
 QUARTERS = [0.0, 0.25, 0.5, 0.75, 1.0]
 
@@ -32,7 +33,7 @@ LOSSES = (
     ("explained_variance", "Explained variance", "1: every return foreseen; 0: none of it"),
     ("clip_fraction", "Clip fraction", "share of samples stopped by the clip range"),
 )
-TIME_PARTS = (("env_s", "env wait"), ("inference_s", "inference"), ("learn_s", "learning"))
+TIME_PARTS = (("play_s", "playing"), ("learn_s", "learning"))
 LEARNING_LEGEND = (
     'Over env steps. <span class="key"><i class="thin"></i>per update</span>'
     '<span class="key"><i class="thick"></i>smoothed</span>'
@@ -168,6 +169,12 @@ class Axes:
         return "".join(parts)
 
 
+def axes_for(size: tuple[int, int], x_ends: tuple[float, float], values: Sequence[float], share: bool) -> Axes:
+    """Return axes with round marks that hold all ``values``; shares go from 0 to 1."""
+    ticks = QUARTERS if share else _ticks(*_ends(values), size[1] // 42)
+    return Axes(size, x_ends, ticks, share)
+
+
 def _ends(values: Sequence[float]) -> tuple[float, float]:
     """Return lowest and highest value, apart from each other, and from 0 when 0 is near."""
     low, high = min(values), max(values)
@@ -224,8 +231,7 @@ def _thin(xs: Floats, ys: Floats) -> tuple[Floats, Floats]:
 
 def _drawing(curve: Curve, size: tuple[int, int], x_ends: tuple[float, float]) -> str:
     values = [*curve.ys, *(m.mean - m.std for m in curve.marks), *(m.mean + m.std for m in curve.marks)]
-    ticks = QUARTERS if curve.share else _ticks(*_ends(values), size[1] // 42)
-    axes = Axes(size, x_ends, ticks, curve.share)
+    axes = axes_for(size, x_ends, values, curve.share)
     parts = [axes.grid()]
     if len(curve.xs) == 1:
         parts.append(f'<circle class="dot" cx="{axes.x(curve.xs[0]):.1f}" cy="{axes.y(curve.ys[0]):.1f}" r="3.5"/>')
@@ -236,7 +242,7 @@ def _drawing(curve: Curve, size: tuple[int, int], x_ends: tuple[float, float]) -
         parts.append(f'<path class="line" d="{axes.path(xs, ys)}"/>')
         parts.append(_columns(axes, xs, ys, curve.say))
     parts += [_mark(axes, mark, curve.say) for mark in curve.marks]
-    return _svg(curve.title, size, parts)
+    return svg(curve.title, size, parts)
 
 
 def _columns(axes: Axes, xs: Floats, ys: Floats, say: Callable[[float], str]) -> str:
@@ -262,14 +268,22 @@ def _mark(axes: Axes, mark: Mark, say: Callable[[float], str]) -> str:
     )
 
 
-def _svg(title: str, size: tuple[int, int], parts: list[str]) -> str:
+def svg(title: str, size: tuple[int, int], parts: list[str], *, narrow: bool = False) -> str:
+    """Return a picture of ``size`` with these parts; one of a wide chart for narrow screens is seen on those only."""
+    kind = ' class="narrow"' if narrow or size == NARROW else ""
     return (
-        f'<svg viewBox="0 0 {size[0]} {size[1]}" role="img" aria-label="{escape(title)} over env steps">'
+        f'<svg{kind} viewBox="0 0 {size[0]} {size[1]}" role="img" aria-label="{escape(title)} over env steps">'
         f"{''.join(parts)}</svg>"
     )
 
 
-def _card(title: str, note: str, value: str, drawing: str) -> str:
+def for_both(size: tuple[int, int], draw: Callable[[tuple[int, int]], str]) -> str:
+    """Return a drawing of ``size``; a wide one is drawn a second time, for narrow screens."""
+    return draw(size) + (draw(NARROW) if size == WIDE else "")
+
+
+def card(title: str, note: str, value: str, drawing: str) -> str:
+    """Return a picture in a frame with its title; ``note`` is HTML."""
     return (
         f'<figure class="card"><figcaption><b>{escape(title)}</b><span class="value">{escape(value)}</span>'
         f"<small>{note}</small></figcaption>{drawing}</figure>"
@@ -278,7 +292,8 @@ def _card(title: str, note: str, value: str, drawing: str) -> str:
 
 def _curve_card(curve: Curve, size: tuple[int, int], x_ends: tuple[float, float]) -> str:
     last = _smooth(curve)[1][-1] if len(curve.ys) else curve.marks[-1].mean
-    return _card(curve.title, escape(curve.note), curve.say(last), _drawing(curve, size, x_ends))
+    drawing = for_both(size, lambda wanted: _drawing(curve, wanted, x_ends))
+    return card(curve.title, escape(curve.note), curve.say(last), drawing)
 
 
 def _shares_card(rows: list[Row], x_ends: tuple[float, float]) -> str:
@@ -300,8 +315,8 @@ def _shares_card(rows: list[Row], x_ends: tuple[float, float]) -> str:
         text = f"{name} {percent(overall[i])}"
         areas.append(f'<path class="area{i}" d="{outline}Z"><title>{text}</title></path>')
         legend.append(f'<span class="key"><i class="area{i}"></i>{text}</span>')
-    drawing = _svg("Where the time goes", HALF, [*areas, axes.grid()])
-    return _card("Where the time goes", "".join(legend), "", drawing)
+    drawing = svg("Where the time goes", HALF, [*areas, axes.grid()])
+    return card("Where the time goes", "".join(legend), "", drawing)
 
 
 def _curve(
@@ -320,8 +335,8 @@ def _marks(rows: list[Row], mean: str, std: str) -> list[Mark]:
     return [marks[i] for i in picked]
 
 
-def curves(metrics: list[Row]) -> str:
-    """Return all sections with curves, as HTML."""
+def curves(metrics: list[Row], milestones: Sequence[Mapping[str, str]] = ()) -> str:
+    """Return all sections with curves, as HTML; the metrics of ``milestones`` are shares of episodes."""
     rows = sorted((r for r in metrics if math.isfinite(dig(r, "env_steps"))), key=lambda r: dig(r, "env_steps"))
     if not rows:
         return '<section><h2>Learning</h2><p class="lead">No update has been recorded yet.</p></section>'
@@ -334,8 +349,10 @@ def curves(metrics: list[Row]) -> str:
         rows, "Success rate", "share of episodes", "success_rate", evaluated=("success_rate", ""), share=True
     )
     length = _curve(rows, "Episode length", "steps per episode", "length_mean", evaluated=("mean_length", "std_length"))
+    reached = [_share(rows, milestone) for milestone in milestones]
+    told = {milestone["metric"] for milestone in milestones}
     names = dict.fromkeys(key for row in rows if isinstance(row.get("game"), dict) for key in row["game"])
-    game = [_curve(rows, _words(str(name)), "", "game", name) for name in names]
+    game = [_curve(rows, _words(str(name)), "", "game", name) for name in names if name not in told]
     losses = [_curve(rows, title, note, "losses", key) for key, title, note in LOSSES]
     speed = [_curve(rows, "Steps per second", "env steps of all slots together", "time", "steps_per_s")]
     return (
@@ -347,10 +364,19 @@ def curves(metrics: list[Row]) -> str:
             "halves",
             _cards([success, length], HALF, ends),
         )
+        + section("Milestones", "Share of episodes that reach each.", "thirds", _cards(reached, THIRD, ends))
         + section("In the game", "What the game itself counts, mean per episode.", "thirds", _cards(game, THIRD, ends))
         + section("Inside the learner", "One value per update.", "thirds", _cards(losses, THIRD, ends))
         + section("Speed", "", "halves", _cards(speed, HALF, ends) + _shares_card(rows, ends))
     )
+
+
+def _share(rows: list[Row], milestone: Mapping[str, str]) -> Curve:
+    """Return the curve of a milestone; that of success stands in a column of its own."""
+    is_success = milestone["metric"] == "success"
+    metric, where = ("success_rate", ()) if is_success else (milestone["metric"], ("game",))
+    title = _words(milestone["name"])
+    return _curve(rows, title, milestone["words"], *where, metric, evaluated=(metric, ""), share=True)
 
 
 def _cards(curves: list[Curve], size: tuple[int, int], x_ends: tuple[float, float]) -> str:

@@ -11,9 +11,11 @@ from typing import Any
 from parcade.errors import ModelFileError
 from parcade.host.input_file import parse_json
 from parcade.run.board import Board
+from parcade.run.flat_settings import flat_settings
 from parcade.run.rows import RowFile
 
 WINDOW = 100  # episodes a mean is taken over
+LARGEST = 1 << 62  # whole number in a checkpoint's record
 SLOT_WINDOW = 10
 
 
@@ -58,17 +60,24 @@ class Recorder:
         success = game.pop("success", None)
         return {"return_mean": total, "length_mean": length, "success_rate": success, "game": game}
 
-    def update(self, row: dict[str, Any]) -> None:
-        """Write one update's row to metrics.jsonl and TensorBoard."""
+    def update(self, row: dict[str, Any]) -> dict[str, float]:
+        """Write one update's row to metrics.jsonl and TensorBoard; return its points by TensorBoard's names."""
         self._metrics.add(json.dumps(row))
         self._metrics.flush()
-        self._board.write(row["env_steps"], board_values(row, self._slots))
+        values = board_values(row, self._slots)
+        self._board.write(row["env_steps"], values)
+        return values
+
+    def hyperparameters(self, settings: Mapping[str, Any]) -> None:
+        """Write the settings to TensorBoard, whose page for hyperparameters shows them beside the results."""
+        self._board.write_hyperparameters(flat_settings(settings))
 
     def final_evaluation(self, row: dict[str, Any]) -> None:
         """Write the evaluation at the end: a row of its own, behind that of the last update."""
         self._metrics.add(json.dumps(row))
         self._metrics.flush()
-        self._board.write(row["env_steps"], board_values(row, ()))
+        new = {name: value for name, value in row.get("time", {}).items() if name != "seconds"}  # the update told those
+        self._board.write(row["env_steps"], board_values({**row, "time": new}, ()))
 
     def state(self) -> dict[str, Any]:
         """Return all that a resumed run needs to go on as if nothing had happened; raise if rows cannot be written."""
@@ -87,7 +96,7 @@ class Recorder:
         width = 2 + len(self.metric_names)
         ends = (state["metrics_end"], *state["monitor_ends"].values(), *state.get("board_ends", {}).values())
         fits = (
-            all(type(count) is int and count >= 0 for count in (state["episodes"], *ends))
+            all(type(count) is int and 0 <= count <= LARGEST for count in (state["episodes"], *ends))
             and all(slot.isdecimal() and int(slot) < self._n_slots for slot in state["monitor_ends"])
             and all(2 <= len(row) <= width and _are_numbers(row, or_none=True) for row in state["window"])
             and len(state["slots"]) == self._n_slots
@@ -121,8 +130,10 @@ class Recorder:
 
 
 def _are_numbers(values: Any, or_none: bool = False) -> bool:
+    """Whether ``values`` are a list of numbers with which one can calculate."""
     kinds = (int, float, type(None)) if or_none else (int, float)
-    return isinstance(values, list) and all(type(value) in kinds for value in values)
+    fits = isinstance(values, list) and all(type(value) in kinds for value in values)
+    return fits and all(abs(value) <= LARGEST for value in values if type(value) is int)
 
 
 def _mean(values: list[float]) -> float | None:
@@ -151,6 +162,7 @@ def board_values(row: Mapping[str, Any], slots: Iterable[Iterable[float]]) -> di
     values |= {f"rollout/running_{name}": value for name, value in running.items()}
     values |= {f"game/{name}": value for name, value in row.get("game", {}).items()}
     values |= {f"train/{name}": value for name, value in row.get("losses", {}).items()}
+    values |= {f"explore/{name}": value for name, value in row.get("explore", {}).items()}
     values |= {f"time/{name}": value for name, value in row.get("time", {}).items()}
     values |= {f"eval/{name}": value for name, value in (row.get("eval") or {}).items()}
     for index, rewards in enumerate(slots):

@@ -52,9 +52,15 @@ def require_numbers(weights: dict[str, torch.Tensor], path: str | Path) -> None:
 
 
 def load_weights(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str | Path) -> None:
-    """Put weights into a network; other names or shapes are refused in one sentence."""
+    """Put weights into a network; other names, shapes or kinds of numbers are refused in one sentence."""
     own = module.state_dict()
-    wrong = sorted(set(own) ^ set(weights)) or [n for n in own if own[n].shape != weights[n].shape]
+    wrong = sorted(set(own) ^ set(weights)) or [name for name in own if _form(own[name]) != _form(weights[name])]
     if wrong:
-        raise ModelFileError(f"{path} does not fit the network: {wrong[0]} is missing, unknown or of another shape")
+        raise ModelFileError(
+            f"{path} does not fit the network: {wrong[0]} is missing, unknown, or of another shape or kind of number"
+        )
     module.load_state_dict(weights)
+
+
+def _form(weight: torch.Tensor) -> tuple[torch.Size, torch.dtype]:
+    return weight.shape, weight.dtype

@@ -42,7 +42,8 @@ a { color: var(--line); }
 .tiles dt { color: var(--soft); font-size: 13px; }
 .tiles dd { margin: 2px 0 0; font-size: 26px; font-weight: 650; letter-spacing: -.02em; line-height: 1.25;
   font-variant-numeric: tabular-nums; white-space: nowrap; }
-.tiles small { display: block; font-size: 12px; font-weight: 400; letter-spacing: 0; color: var(--soft); }
+.tiles small { display: block; font-size: 12px; font-weight: 400; letter-spacing: 0; color: var(--soft);
+  white-space: normal; }
 .wide, .halves, .thirds { display: grid; gap: 16px; }
 .wide + div { margin-top: 16px; }
 .halves { grid-template-columns: repeat(2, minmax(0, 1fr)); }
@@ -54,8 +55,9 @@ a { color: var(--line); }
 .card .value { font-weight: 600; font-variant-numeric: tabular-nums; color: var(--line); }
 .card small { grid-column: 1 / -1; color: var(--soft); font-size: 12.5px; line-height: 1.4; }
 .wide .card { overflow-x: auto; }
-.wide svg { min-width: 640px; }
+.wide svg:only-of-type { min-width: 640px; }
 svg { display: block; width: 100%; height: auto; overflow: visible; }
+.narrow { display: none; }
 svg text { font-size: 11px; fill: var(--soft); font-variant-numeric: tabular-nums; }
 .grid { stroke: var(--grid); fill: none; }
 .raw, .line { fill: none; stroke: var(--line); stroke-linejoin: round; stroke-linecap: round; }
@@ -95,7 +97,10 @@ th { width: 36%; font-size: 13.5px; font-weight: 400; color: var(--soft); }
 @media (max-width: 900px) { .tiles { grid-template-columns: repeat(3, 1fr); }
   .thirds { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
 @media (max-width: 620px) { main { padding: 24px 16px; } .halves, .thirds { grid-template-columns: minmax(0, 1fr); }
-  .tiles { grid-template-columns: repeat(2, 1fr); } .tiles div { padding: 12px 14px; } }
+  .tiles { grid-template-columns: repeat(2, 1fr); } .tiles div { padding: 12px 14px; }
+  .halves svg text, .halves svg text.name { font-size: 15.5px; } th, td { padding: 6px 10px; }
+  pre { white-space: pre-wrap; overflow-wrap: anywhere; }
+  .narrow { display: block; } .wide svg:not(.narrow):not(:only-of-type) { display: none; } }
 @media print { :root { --page: #fff; --card: #fff; --edge: #d5d9e0; --ink: #000; --soft: #555; --grid: #e6e8ec;
   --line: #2f6fde; --mark: #d9622b; --area0: #2f6fde; --area1: #3aa99f; --area2: #e0a03b; }
   * { print-color-adjust: exact; -webkit-print-color-adjust: exact; } main { padding: 0; max-width: none; }

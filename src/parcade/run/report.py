@@ -6,6 +6,7 @@ import base64
 import json
 import math
 import shlex
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -30,22 +31,28 @@ def write_report(
     config: dict[str, Any],
     pictures: list[tuple[str, NDArray[np.uint8]]],
     video: str | None,
+    milestones: Sequence[Mapping[str, str]] = (),
+    commands: tuple[str, str] | None = None,
+    coach: Sequence[Mapping[str, Any]] = (),
 ) -> Path:
     """Write ``folder/report.html`` whole or not at all, and return its path.
 
-    ``pictures`` are (caption, RGB or grey picture); ``video`` is a path relative to ``folder``. Curves, tiles and
-    sections whose values were never recorded are left out or shown as a dash; NaN and infinite values are not drawn.
+    ``pictures`` are (caption, RGB or grey picture); ``video`` is a path relative to ``folder``; ``milestones`` have a
+    ``name``, the ``metric`` that tells their share, and ``words``; ``commands`` evaluate and resume the run; ``coach``
+    are lines of coach.jsonl. Curves, tiles and sections whose values were never recorded are left out or shown as a
+    dash; only finite values are drawn.
     """
     name = str(summary.get("run_name") or folder.resolve().name)
     body = "\n".join(
         [
             _header(name, summary),
             _tiles(summary),
-            curves(metrics),
+            curves(metrics, milestones),
+            _coach(coach),
             _pictures(pictures),
             _video(video),
             _settings(config),
-            _commands(folder),
+            _commands(*(commands or _plain_commands(folder))),
         ]
     )
     path = folder / "report.html"
@@ -108,6 +115,22 @@ def _pictures(pictures: list[Picture]) -> str:
     return section("Pictures", "", "pictures", cards)
 
 
+def _coach(lines: Sequence[Mapping[str, Any]]) -> str:
+    """Return what a coach decided and what became of it; its words are text of somebody else."""
+    if not lines:
+        return ""
+    told = [[str(line.get(name, "")) for name in ("update", "what", "words")] + [_shares(line)] for line in lines]
+    rows = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in cells)}</tr>" for cells in told)
+    head = "<tr><th>update</th><th>decision</th><th>words</th><th>shares then</th></tr>"
+    return section("Coach", "", "settings", f"<table>{head}{rows}</table>")
+
+
+def _shares(line: Mapping[str, Any]) -> str:
+    shares = line.get("shares")
+    told = shares.items() if isinstance(shares, Mapping) else ()
+    return ", ".join(f"{name} {value:.2f}" for name, value in told if isinstance(value, float | int))
+
+
 def _video(video: str | None) -> str:
     if video is None:
         return ""
@@ -117,17 +140,17 @@ def _video(video: str | None) -> str:
     return section("Video", "", "video", player + link)
 
 
-def _commands(folder: Path) -> str:
-    commands = (
-        (
-            "Let the best policy play on unseen seeds; --visual opens a window, --video writes a film",
-            ["eval", "--model", str(folder / "models/best_model.zip")],
-        ),
-        ("Go on training where this run stopped; --timesteps N for longer than planned", ["resume", str(folder)]),
-    )
-    lines = "".join(
-        f"<p>{what}</p><pre><code>{escape(shlex.join(['parcade', *words]))}</code></pre>" for what, words in commands
-    )
+def _plain_commands(folder: Path) -> tuple[str, str]:
+    words = ["eval", "--model", str(folder / "models/best_model.zip")], ["resume", str(folder)]
+    return shlex.join(["parcade", *words[0]]), shlex.join(["parcade", *words[1]])
+
+
+def _commands(evaluate: str, resume: str) -> str:
+    told = {
+        "Let the best policy play on unseen seeds; --visual opens a window, --video writes a film": evaluate,
+        "Go on training where this run stopped; --timesteps N for longer than planned": resume,
+    }
+    lines = "".join(f"<p>{what}</p><pre><code>{escape(command)}</code></pre>" for what, command in told.items())
     return section("How to continue", "", "commands", lines)
 
 

@@ -1,4 +1,4 @@
-"""A video of play that browsers can show: H.264 in MP4, every pixel of the console a clean square."""
+"""A video of play that browsers can show: H.264 in MP4, or a GIF; every pixel of the console a clean square."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 from collections.abc import Generator
 from pathlib import Path
 from types import TracebackType
+from typing import NamedTuple
 
 import cv2
 import imageio_ffmpeg
@@ -15,12 +16,42 @@ from numpy.typing import NDArray
 from parcade.errors import RunError, UserError
 
 CLOSE_DEADLINE_S = 60.0
-_OUTPUT = [
-    *("-f", "mp4", "-movflags", "+faststart", "-crf", "18", "-tune", "animation"),
-    # Without a stated matrix each player guesses its own, and the colours of the same file differ between them.
-    *("-vf", "scale=out_color_matrix=bt709:out_range=tv"),
-    *("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv"),
-]
+
+
+class _Kind(NamedTuple):
+    """How ffmpeg writes one kind of file."""
+
+    codec: str
+    pixels: str
+    output: tuple[str, ...]
+
+
+_KINDS = {
+    ".mp4": _Kind(
+        "libx264",
+        "yuv420p",
+        (
+            *("-f", "mp4", "-movflags", "+faststart", "-crf", "18", "-tune", "animation"),
+            # Without a stated matrix each player guesses its own, and the colours of the same file differ between them.
+            *("-vf", "scale=out_color_matrix=bt709:out_range=tv"),
+            *("-colorspace", "bt709", "-color_primaries", "bt709", "-color_trc", "bt709", "-color_range", "tv"),
+        ),
+    ),
+    # Each picture has its own palette: one for all would need all of them in memory.
+    ".gif": _Kind(
+        "gif",
+        "pal8",
+        ("-f", "gif", "-vf", "split[a][b];[a]palettegen=stats_mode=single[p];[b][p]paletteuse=new=1:dither=none"),
+    ),
+}
+
+
+def check_video_name(path: Path) -> None:
+    """Raise UserError for a file that no video is written to: another kind, or no file at all."""
+    if path.exists() and not path.is_file():  # as root, a device would be replaced by the film
+        raise UserError(f"{path} is a folder, a pipe or a device; give the video the name of a file")
+    if path.suffix.lower() not in _KINDS:
+        raise UserError(f"{path} is no name for a video; it ends in {' or '.join(_KINDS)}")
 
 
 class VideoFile:
@@ -33,8 +64,7 @@ class VideoFile:
     def __init__(self, path: Path, size: tuple[int, int], fps: float, scale: int = 3) -> None:
         if min(*size, scale) < 1 or fps <= 0:
             raise ValueError(f"{path}: size {size} and scale {scale} must be at least 1, fps {fps} more than 0")
-        if path.exists() and not path.is_file():  # as root, a device would be replaced by the film
-            raise UserError(f"{path} is a folder, a pipe or a device; give the video the name of a file")
+        check_video_name(path)
         self.path = path
         self.size = size
         self.fps = fps
@@ -62,7 +92,7 @@ class VideoFile:
         try:
             self._writer.send(self._enlarged(frame))
         except OSError as error:
-            self._discard()
+            self.discard()
             raise RunError(f"{self.path}: ffmpeg stopped after {self.n_frames} frames; is the disk full?") from error
         self.n_frames += 1
 
@@ -98,22 +128,24 @@ class VideoFile:
         if kind is None:
             self.close()
         else:
-            self._discard()
+            self.discard()
 
     def _start(self) -> Generator[None, NDArray[np.uint8] | None, None]:
         if not self.path.parent.is_dir():
             raise RunError(f"{self.path}: the folder {self.path.parent} does not exist, so no video can be written")
         height, width = self.video_size
+        kind = _KINDS[self.path.suffix.lower()]
         writer: Generator[None, NDArray[np.uint8] | None, None] = imageio_ffmpeg.write_frames(
             str(self._part),
             (width, height),
             fps=self.fps,
             quality=None,
-            codec="libx264",
+            codec=kind.codec,
+            pix_fmt_out=kind.pixels,
             macro_block_size=1,
             ffmpeg_log_level="quiet",
             ffmpeg_timeout=CLOSE_DEADLINE_S,
-            output_params=list(_OUTPUT),
+            output_params=list(kind.output),
         )
         try:
             writer.send(None)
@@ -131,7 +163,8 @@ class VideoFile:
         padded = cv2.copyMakeBorder(enlarged, 0, even_height - height, 0, even_width - width, cv2.BORDER_REPLICATE)
         return np.ascontiguousarray(padded, dtype=np.uint8)
 
-    def _discard(self) -> None:
+    def discard(self) -> None:
+        """Give the video up; what stood at its path before still stands there."""
         self._closed = True
         if self._writer is not None:
             self._writer.close()

@@ -53,8 +53,10 @@ def test_a_run_stays_below_log_root(name):
         ("lstm: true\nn_envs: yes\n", "n_envs is True, wanted a number; lstm is True, wanted a number"),
         ("seed: 1\ngamma: 0.9\nseed: 2\n", "seed is given twice"),
         ("", "is empty"),
+        ('game: lantern\nseed: !!int ""\n', "line 2 holds '', which is no int"),
+        ("n_envs: 4\ngamma: !!float nine\n", "line 2 holds 'nine', which is no float"),
         ("game: lantern\nenv_id: CartPole-v1\ngamma: 3\n", "cannot both be given; gamma is 3"),
-        ("hidden: [64, 0]\n", "hidden is [64, 0], wanted positive numbers"),
+        ("hidden: [64, 0]\n", "hidden is [64, 0], wanted 64 layers or fewer, each of 1 unit or more"),
     ],
 )
 def test_what_a_config_file_cannot_mean_is_told(tmp_path, text, sentence):

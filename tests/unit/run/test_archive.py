@@ -215,3 +215,14 @@ def test_a_model_of_stable_baselines3_is_named_as_one(tmp_path):
     theirs = write_zip(tmp_path / "theirs.zip", [(name, b"x") for name in names])
     with pytest.raises(ModelFileError, match=r"theirs\.zip is a model of Stable-Baselines3"):
         read_archive(theirs, "model")
+
+
+@pytest.mark.parametrize("key", ["kind", "format"])
+def test_a_head_of_long_words_is_told_briefly(tmp_path, key):
+    path = tmp_path / "m.zip"
+    head = {"format": 1, "kind": "model", "sha256": {}, "meta": {}, key: "x" * 5000}
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("meta.json", json.dumps(head))
+    with pytest.raises(ModelFileError) as told:
+        read_archive(path, "model")
+    assert len(str(told.value)) < 400

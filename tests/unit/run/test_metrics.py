@@ -87,3 +87,16 @@ def test_a_checkpoint_of_before_leaves_tensorboards_files_alone(tmp_path, open_r
     second.check(checkpoint)
     second.load(checkpoint)
     assert board_steps(tmp_path) == [10]
+
+
+def test_the_evaluation_at_the_end_repeats_no_point_of_the_last_update(tmp_path, open_recorder):
+    from tensorboard.backend.event_processing.event_file_loader import EventFileLoader
+
+    recorder = open_recorder()
+    recorder.update({"env_steps": 10, "return_mean": 1.0, "time": {"seconds": 3.0}})
+    recorder.final_evaluation({"env_steps": 10, "eval": {"mean_reward": 5.0}, "time": {"seconds": 3.0, "eval_s": 1.0}})
+    recorder.close()
+    (file,) = (tmp_path / "logs").glob("events.out.tfevents.*")
+    points = [(value.tag, event.step) for event in EventFileLoader(str(file)).Load() for value in event.summary.value]
+    assert ("time/eval_s", 10) in points
+    assert len(points) == len(set(points))

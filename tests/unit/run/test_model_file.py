@@ -36,7 +36,7 @@ def test_missing_weights_are_named(tmp_path):
         load_model(tmp_path / "m.zip")
 
 
-@pytest.mark.parametrize("fault", ["shape", "missing", "unknown"])
+@pytest.mark.parametrize("fault", ["shape", "missing", "unknown", "kind of number"])
 def test_weights_of_another_network_are_refused_and_change_nothing(fault):
     target = network()
     before = {name: weight.clone() for name, weight in target.state_dict().items()}
@@ -45,6 +45,8 @@ def test_weights_of_another_network_are_refused_and_change_nothing(fault):
         weights["1.weight"] = torch.ones(2, 5)
     elif fault == "missing":
         del weights["1.weight"]
+    elif fault == "kind of number":
+        weights["1.weight"] = weights["1.weight"].to(torch.int8)
     else:
         weights["evil"] = torch.ones(1)
     with pytest.raises(ModelFileError, match=r"does not fit the network: (1\.weight|evil)"):

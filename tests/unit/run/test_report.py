@@ -30,12 +30,17 @@ class Page(HTMLParser):
 
     def handle_starttag(self, tag, attrs):
         element = {"tag": tag, "attrs": dict(attrs), "text": ""}
-        self.elements.append(element)
+        self._add(element)
         if tag not in VOID:
             self.open.append(element)
 
     def handle_startendtag(self, tag, attrs):
-        self.elements.append({"tag": tag, "attrs": dict(attrs), "text": ""})
+        self._add({"tag": tag, "attrs": dict(attrs), "text": ""})
+
+    def _add(self, element):
+        """Note an element that a wide screen shows."""
+        if not any(e["attrs"].get("class") == "narrow" for e in (*self.open, element)):
+            self.elements.append(element)
 
     def handle_endtag(self, tag):
         assert self.open.pop()["tag"] == tag
@@ -67,12 +72,12 @@ def row(update, **changes):
             **{"policy_loss": -0.01, "value_loss": 0.5, "entropy": 2.0, "approx_kl": 0.004},
             **{"clip_fraction": 0.1, "explained_variance": 0.3, "learning_rate": 2.5e-4},
         },
-        "time": {"seconds": 5.1, "steps_per_s": 4100.0, "env_s": 0.5, "inference_s": 0.25, "learn_s": 0.25},
+        "time": {"seconds": 5.1, "steps_per_s": 4100.0, "play_s": 0.75, "learn_s": 0.25},
         **changes,
     }
 
 
-def report(folder, metrics=(), summary=None, config=None, pictures=(), video=None):
+def report(folder, metrics=(), summary=None, config=None, pictures=(), video=None, milestones=()):
     path = write_report(
         folder,
         metrics=list(metrics),
@@ -80,6 +85,7 @@ def report(folder, metrics=(), summary=None, config=None, pictures=(), video=Non
         config=config or {},
         pictures=list(pictures),
         video=video,
+        milestones=milestones,
     )
     assert path == folder / "report.html"
     return Page(path.read_text(encoding="utf-8"))
@@ -125,6 +131,25 @@ def test_every_recorded_quantity_has_a_curve(tmp_path):
         *("Policy loss", "Value loss", "Entropy", "KL divergence", "Explained variance", "Clip fraction"),
         *("Steps per second", "Where the time goes"),
     ]
+
+
+def test_milestones_have_a_section_of_their_own(tmp_path):
+    milestones = [
+        {"name": "second_room", "metric": "milestone_second_room", "words": "a second <room>"},
+        {"name": "lantern", "metric": "success", "words": "the lantern"},
+    ]
+    game = {"rooms_seen": 2.0, "milestone_second_room": 0.75}
+    rows = [row(u, game=game, eval={"milestone_second_room": 0.5, "success_rate": 0.25}) for u in range(1, 5)]
+    page = report(tmp_path, rows, milestones=milestones)
+    assert page.charts()[:6] == [
+        *("Return per episode", "Success rate", "Episode length"),
+        *("Second room", "Lantern", "Rooms seen"),
+    ]
+    assert "Milestones" in page.texts("h2")
+    cards = {e["text"] for e in page.all("figcaption")}
+    assert any("Second room" in text and "75 %" in text and "a second <room>" in text for text in cards)
+    assert any("Lantern" in text and "50 %" in text for text in cards)
+    assert "evaluation: 25 % at 4.1k env steps" in page.texts("title")
 
 
 def test_no_rows_is_said(tmp_path):
@@ -216,7 +241,7 @@ def test_axes_have_round_values_with_units(tmp_path):
 def test_time_is_split_in_shares(tmp_path):
     page = report(tmp_path, [row(u) for u in range(1, 5)])
     keys = [text for text in page.texts("span", "key") if "%" in text]
-    assert keys == ["env wait 50 %", "inference 25 %", "learning 25 %"]
+    assert keys == ["playing 75 %", "learning 25 %"]
 
 
 def test_everything_is_escaped(tmp_path):

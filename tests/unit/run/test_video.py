@@ -8,7 +8,7 @@ import imageio_ffmpeg
 import numpy as np
 import pytest
 
-from parcade.errors import RunError
+from parcade.errors import RunError, UserError
 from parcade.run.video import VideoFile
 
 SIZE = (24, 32)
@@ -37,6 +37,24 @@ def test_every_frame_comes_back_in_its_size_rate_and_colour(tmp_path):
     assert [frame.shape for frame in frames] == [(72, 96, 3)] * len(colours)
     for frame, colour in zip(frames, colours, strict=True):
         assert np.abs(frame.mean(axis=(0, 1)) - colour).max() < 6
+
+
+def test_a_gif_is_a_gif(tmp_path):
+    colours = [(220, 30, 40), (20, 200, 60), (20, 200, 60), (250, 250, 250)]
+    with VideoFile(tmp_path / "play.gif", SIZE, fps=10) as video:
+        for colour in colours:
+            video.append(frame_of(colour))
+    assert (tmp_path / "play.gif").read_bytes()[:6] == b"GIF89a"
+    facts, frames = read_back(tmp_path / "play.gif")
+    assert facts["fps"] == 10
+    for frame, colour in zip(frames, colours, strict=True):
+        assert np.abs(frame.mean(axis=(0, 1)) - colour).max() < 6
+
+
+@pytest.mark.parametrize("name", ["play.avi", "play", "play.mp4.txt"])
+def test_another_kind_of_file_is_refused(tmp_path, name):
+    with pytest.raises(UserError, match=r"is no name for a video; it ends in .mp4 or .gif"):
+        VideoFile(tmp_path / name, SIZE, fps=10)
 
 
 def test_pixels_become_squares(tmp_path):
