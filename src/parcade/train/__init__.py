@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -11,9 +12,7 @@ class _Callable(ModuleType):
     """Importing anything from this package puts it where ``parcade.train``, the function, is looked for: be both."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        from parcade.train.start import train
-
-        return train(*args, **kwargs)
+        return import_module("parcade.api").train(*args, **kwargs)  # by name: what users call knows more than this room
 
 
 sys.modules[__name__].__class__ = _Callable

@@ -1,8 +1,7 @@
-"""From settings to parts: the env, the pool, the network and the algorithm of a training."""
+"""From settings to parts: the pool, the network and the algorithm of a training."""
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from dataclasses import fields
@@ -11,83 +10,36 @@ from typing import Any, TypeVar
 import torch
 from gymnasium import spaces
 
-from parcade.config.file import read_config
-from parcade.config.fitting import usual_envs
-from parcade.config.settings import TrainSettings, make_settings
-from parcade.console.rom import read_rom
-from parcade.env.foreign import check_config_modules
-from parcade.env.judged import completed, trained_as
-from parcade.env.make import make_game, title_of_rom
+from parcade.config.settings import TrainSettings
 from parcade.env.slot import leaf_choices, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.host.cores import usable_cores
 from parcade.learn.algorithm import Algorithm
+from parcade.learn.cloned_first import ClonedFirst
 from parcade.learn.encoders import LeafShape
-from parcade.learn.imitation import Cloning, CloningSettings, Demonstrations
+from parcade.learn.exchange import Exchange, LocalExchange
+from parcade.learn.flat import FlatParameters
+from parcade.learn.imitation import Cloning, CloningSettings, check_clonable
 from parcade.learn.loss import PpoSettings
 from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import NetSettings, Policy
 from parcade.learn.ppo import Ppo
+from parcade.learn.sampling import sampler_for
+from parcade.learn.sharded_ppo import ShardedPpo
 from parcade.pool.opening import open_pool
 from parcade.pool.pool import Pool
-from parcade.run.demonstration_file import load_demonstrations
+from parcade.train.demonstrations import Progress, demonstrations_for, load_demos, seen_spec
 from parcade.train.network_size import check_network
 
 AnySettings = TypeVar("AnySettings")
-log = logging.getLogger("parcade.train")
 
 
-def with_title(given: dict[str, Any]) -> dict[str, Any]:
-    """Return the settings with the title that the ROM belongs to, where a ROM was given and no game named."""
-    rom = given.get("rom")
-    if not isinstance(rom, str) or given.get("game") is not None or given.get("env_id") is not None:
-        return given
-    return {**given, "game": title_of_rom(read_rom(rom))}
+def pool_of(spec: EnvSpec, settings: TrainSettings, **places: Any) -> Pool:
+    """Return the games, in processes of their own or, without workers, in this one.
 
-
-def settings_for(given: dict[str, Any]) -> TrainSettings:
-    """Return settings with the title's own recommendations under what the user gave."""
-    given = completed(with_title(given))
-    settings = make_settings(given)
-    if settings.env_factory is None:
-        spec = env_spec(settings)  # refuses settings that are not for this env
-        title = {} if settings.game is None else make_game(spec).training
-    else:
-        title = {}
-    settings = make_settings(given, title)
-    if given.get("n_envs") is None and settings.envs < int(title.get("n_envs") or usual_envs()):
-        log.warning(
-            "n_envs is %d, because n_steps is %s: an update has %s steps; give n_envs for another number",
-            *(settings.envs, f"{settings.n_steps:,}", f"{settings.rows_per_update:,}"),
-        )
-    return settings
-
-
-def settings_of_file(path: str, flags: dict[str, Any]) -> TrainSettings:
-    """Return the settings of a config file with the user's flags over them; its modules are checked, then imported."""
-    given = {**read_config(path), **flags}
-    check_config_modules(env_spec(make_settings(given)), flags, f"the config file {path}")
-    return settings_for(given)
-
-
-def env_spec(settings: TrainSettings, factory: bytes | None = None) -> EnvSpec:
-    """Return the env a training runs in; ``factory`` is the pickled function that ``env_factory`` names.
-
-    Settings that are not for this env raise SettingsError.
+    ``places`` are ``weights`` and ``cpus`` of the workers, where they are not all alike.
     """
-    if settings.env_factory is not None and factory is None:
-        raise SettingsError(
-            f"env_factory {settings.env_factory!r} is a function in Python, which no file can hold; "
-            "give it with env= to parcade.train, parcade.resume or parcade.evaluate"
-        )
-    names = set(EnvSpec.__dataclass_fields__) & set(TrainSettings.model_fields)
-    spec = EnvSpec(**{name: getattr(settings, name) for name in names}, factory=factory)
-    return trained_as(spec, settings.racing)
-
-
-def pool_of(spec: EnvSpec, settings: TrainSettings) -> Pool:
-    """Return the games, in processes of their own or, without workers, in this one."""
     return open_pool(
         spec,
         settings.envs,
@@ -97,6 +49,7 @@ def pool_of(spec: EnvSpec, settings: TrainSettings) -> Pool:
         pin_workers=settings.pin_workers,
         preload=_preload(settings),
         **process_options(settings),
+        **places,
     )
 
 
@@ -112,7 +65,8 @@ def process_options(settings: TrainSettings) -> dict[str, Any]:
 
 def _preload(settings: TrainSettings) -> tuple[str, ...]:
     """Return what the fork server imports once for all workers: torch, where their actor will need it."""
-    sees_pictures = settings.observation != "features" or settings.frames_stack > 1 or settings.resize is not None
+    has_picture = settings.observation != "features" or settings.visited
+    sees_pictures = has_picture or settings.frames_stack > 1 or settings.resize is not None
     acts_there = device_of(settings).type == "cpu"
     return ("parcade.learn.torch_actor",) if acts_there and (sees_pictures or settings.lstm) else ()
 
@@ -123,14 +77,14 @@ def leaf_shapes(space: spaces.Space[Any]) -> dict[str, LeafShape]:
     return {name: LeafShape(shape, str(dtype), choices.get(name, ())) for name, (shape, dtype) in leaves(space).items()}
 
 
-def policy_of(settings: TrainSettings, pool: Pool) -> Policy:
-    """Return the network with its first weights, on its device."""
-    shapes = leaf_shapes(pool.observation_space)
+def policy_of(settings: TrainSettings, seen: spaces.Space[Any], actions: spaces.Space[Any]) -> Policy:
+    """Return the network for an env's spaces with its first weights, on its device."""
+    shapes = leaf_shapes(seen)
     room = 0.6 * _memory() / 4  # beside the weights there are gradients and Adam's two moments
-    check_network(shapes, pool.action_space, net_of(settings), room)
+    check_network(shapes, actions, net_of(settings), room)
     with torch.random.fork_rng(devices=[]):  # initial weights from the run's seed, the user's own state untouched
         torch.manual_seed(settings.seed)
-        policy = Policy(shapes, pool.action_space, net_of(settings))
+        policy = Policy(shapes, actions, net_of(settings))
     device = device_of(settings)
     # On CPUs bfloat16 is slower than float32, on cards with units for it faster.
     is_quick = device.type == "cuda" and torch.cuda.is_bf16_supported(including_emulation=False)
@@ -138,9 +92,12 @@ def policy_of(settings: TrainSettings, pool: Pool) -> Policy:
     return policy.to(device)
 
 
-def learning_threads(policy: Policy) -> int:
-    """Return all cores for pictures; a small network on vectors only waits for a second thread."""
-    return usable_cores() if policy.has_pictures else 1
+def learning_threads(policy: Policy, shards: int = 1) -> int:
+    """Return all cores for pictures; a small network on vectors only waits for a second thread.
+
+    The last bits of a gradient depend on the threads: with shards, which any machine may hold, there is one.
+    """
+    return usable_cores() if policy.has_pictures and shards == 1 else 1
 
 
 def warnings_for(settings: TrainSettings, policy: Policy) -> list[str]:
@@ -156,6 +113,8 @@ def warnings_for(settings: TrainSettings, policy: Policy) -> list[str]:
             value = getattr(settings, name)
             if value != TrainSettings.model_fields[name].default:
                 found.append(f"{name} {value} has no effect: the env shows no pictures")
+    if settings.box_policy != "gaussian" and not isinstance(policy.action_space, spaces.Box):
+        found.append(f"box_policy {settings.box_policy} has no effect: the actions are {policy.action_space}, no Box")
     if (settings.num_threads or 0) > usable_cores():
         found.append(
             f"num_threads is {settings.num_threads}, but {usable_cores()} cores can be used: learning gets slower"
@@ -182,16 +141,60 @@ def net_of(settings: TrainSettings) -> NetSettings:
     )
 
 
-def algorithm_of(settings: TrainSettings, policy: Policy) -> Algorithm:
-    """Return what trains the policy."""
+def algorithm_of(
+    settings: TrainSettings, policy: Policy, spec: EnvSpec, on_progress: Progress | None = None
+) -> Algorithm:
+    """Return what trains the policy; ``on_progress`` hears how far demonstrations have been played again."""
     seed = settings.seed * 2 + 2
     if settings.algorithm == "cloning":
-        if settings.demonstrations is None:
-            raise SettingsError("algorithm cloning needs demonstrations; record some with `parcade record`")
-        obs, actions, _ = load_demonstrations(settings.demonstrations)
-        return Cloning(policy, _taken(CloningSettings, settings), Demonstrations(obs, actions), seed)
+        return _cloning_of(settings, policy, spec, seed, on_progress)
+    ppo = (
+        sharded_ppo(settings, policy, LocalExchange(settings.shards))
+        if settings.shards > 1
+        else ppo_of(settings, policy)
+    )
+    if settings.demonstrations is None or not settings.clone_updates:
+        return ppo
+    cloning = _cloning_of(settings, policy, spec, seed, on_progress, ppo.flat)
+    return ClonedFirst(cloning, ppo, settings.clone_updates)
+
+
+def ppo_of(settings: TrainSettings, policy: Policy) -> Ppo:
+    """Return what trains all games of a training without shards."""
     scaler = ReturnScaler(settings.envs, settings.gamma) if settings.normalize_return else None
-    return Ppo(policy, _taken(PpoSettings, settings), seed, return_scaler=scaler)
+    return Ppo(policy, _taken(PpoSettings, settings), settings.seed * 2 + 2, return_scaler=scaler)
+
+
+def sharded_ppo(settings: TrainSettings, policy: Policy, exchange: Exchange) -> ShardedPpo:
+    """Return what trains the shards that ``exchange`` says are held here."""
+    taken, seed = _taken(PpoSettings, settings), settings.seed * 2 + 2
+    envs, scales = settings.envs // settings.shards, settings.normalize_return
+    return ShardedPpo(policy, taken, exchange, envs, seed, scales_returns=scales)
+
+
+def check_demonstrations(settings: TrainSettings, spec: EnvSpec) -> None:
+    """Refuse recorded play that is missing, damaged or of another game, before any game starts."""
+    if settings.demonstrations is not None:
+        for record in load_demos(settings.demonstrations):
+            seen_spec(record, spec, settings.demonstrations)
+    elif settings.algorithm == "cloning":
+        raise SettingsError(
+            "algorithm cloning needs demonstrations; record some with `parcade play --record` or `parcade record`"
+        )
+
+
+def _cloning_of(
+    settings: TrainSettings,
+    policy: Policy,
+    spec: EnvSpec,
+    seed: int,
+    on_progress: Progress | None,
+    flat: FlatParameters | None = None,
+) -> Cloning:
+    check_clonable(policy)
+    sampler, file = sampler_for(policy.action_space, policy.net.box), str(settings.demonstrations)
+    shown = demonstrations_for(load_demos(file), spec.with_(watch=None), sampler, file, on_progress)
+    return Cloning(policy, _taken(CloningSettings, settings), shown, seed, flat)
 
 
 def _taken(kind: type[AnySettings], settings: TrainSettings) -> AnySettings:
@@ -203,7 +206,7 @@ def _taken(kind: type[AnySettings], settings: TrainSettings) -> AnySettings:
 def check_memory(settings: TrainSettings, space: spaces.Space[Any]) -> None:
     """Refuse a rollout that this machine cannot hold."""
     seen = sum(math.prod(shape) * dtype.itemsize for shape, dtype in leaves(space).values())
-    blocks = 2 if settings.overlap else 1
+    blocks = (2 if settings.overlap else 1) + (settings.shards > 1)  # shards of one block are copied apart
     n_bytes = blocks * settings.n_steps * settings.envs * (seen + 150)  # rewards, values and the like: about 150
     memory = _memory()
     if n_bytes > memory * 0.6:

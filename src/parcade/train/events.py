@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from parcade.config.settings import TrainSettings
     from parcade.run.directory import RunFolder
-    from parcade.train.evaluation import EpisodeResult, Evaluation
+    from parcade.train.episode_parts import EpisodeResult
+    from parcade.train.evaluation import Evaluation
     from parcade.train.results import TrainResult
 
 
@@ -18,6 +19,14 @@ class Opening:
     """The games are about to start."""
 
     settings: TrainSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Replaying:
+    """Demonstrations are being played again, before the first rollout; told now and then."""
+
+    steps: int
+    of: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +50,40 @@ class Playing:
 
 
 @dataclass(frozen=True, slots=True)
+class Learning:
+    """An update is under way; told now and then."""
+
+    env_steps: int
+    rollout: int  # steps it learns from
+    share: float  # of the update that is done, 0 to 1
+
+
+@dataclass(frozen=True, slots=True)
 class Updated:
-    """An update is over; ``row`` is its line of metrics.jsonl."""
+    """An update is over; ``row`` is its line of metrics.jsonl, ``curves`` its points by TensorBoard's names."""
 
     row: dict[str, Any]
+    curves: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """The games have moved to other workers."""
+
+    before: int
+    n_workers: int
+    seconds: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Coached:
+    """A coach's answer was used or not, or its last revision was judged: ``what`` is a word of run/coach_record.py."""
+
+    update: int
+    what: str
+    words: str
+    shares: dict[str, float]  # of the guide's milestones at that moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +112,18 @@ class Evaluated:
 
 @dataclass(frozen=True, slots=True)
 class EvaluationFailed:
-    """An evaluation could not be played; training goes on."""
+    """An evaluation could not be played; training goes on, unless it was the last one."""
 
     env_steps: int
     reason: str
+    is_final: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Filming:
+    """The trained agent is being filmed; so many steps are in the video."""
+
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,17 +141,25 @@ class Finished:
     evaluation: Evaluation | None
     n_envs: int
     n_workers: int
+    dropped_steps: int = 0  # of a rollout that was given up
+    evaluation_failed: str = ""  # why there is no final evaluation
+    resume_command: str = ""
 
 
 Event = (
     Opening
+    | Replaying
     | Started
     | Playing
+    | Learning
     | Updated
+    | Moved
+    | Coached
     | EvaluationStarted
     | EpisodeEvaluated
     | Evaluated
     | EvaluationFailed
+    | Filming
     | Stopping
     | Finished
 )

@@ -33,6 +33,8 @@ def film_episodes(
     pool: Pool, step: Callable[[], Block], path: Path, episodes: int, stopped: Callable[[], bool] | None = None
 ) -> Film:
     """Write a video of the pool's first episodes, a minute at most; ``step`` takes one step in its only slot."""
+    if pool.call(0, "get", "render_mode") is None:  # Gymnasium would warn of it for every picture
+        raise EnvError(f"{pool.spec.label} cannot be filmed: it has no render mode rgb_array")
     pool.reset()
     pictures: list[tuple[str, Picture]] = []
     fps = _steps_per_s(pool)
@@ -59,7 +61,8 @@ def _steps_per_s(pool: Pool) -> float:
     if pool.spec.game is not None:
         return float(FRAMES_PER_S / pool.call(0, "get", "frame_skip"))
     fps = float(pool.call(0, "get", "metadata").get("render_fps") or USUAL_FPS)
-    return fps / (pool.spec.frame_skip or 1)
+    is_told = pool.call(0, "has", "frames_per_step")
+    return fps / (pool.call(0, "get", "frames_per_step") if is_told else 1)
 
 
 def _frame(pool: Pool) -> Picture:

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import gymnasium as gym
 import numpy as np
 
 from parcade.env.judged import evaluated_as
 from parcade.env.make import make
-from parcade.env.slot import WHOLE
+from parcade.env.slot import observation_rows
 from parcade.errors import SettingsError
-from parcade.learn.single_actor import SingleActor
-from parcade.train.evaluation import load_policy
+from parcade.learn.sampling import Array
+from parcade.learn.single_actor import PolicyState, SingleActor
+from parcade.train.policy_file import load_policy
 from parcade.train.python_env import PythonEnv, named_env
 
 
 class LoadedPolicy:
     """The policy of a model file, which plays one env step by step.
 
-    Call ``reset`` where an episode begins: it clears the memory of a policy that has one.
+    Call ``reset`` where an episode begins: it clears the memory of a policy that has one. Or keep the state yourself:
+    ``state = policy.begin()`` and ``action, state = policy.act(observation, state)``.
     """
 
     def __init__(self, path: str | Path, seed: int = 0) -> None:
@@ -33,18 +34,36 @@ class LoadedPolicy:
         """Begin an episode; with the same ``seed`` and observations the same actions are drawn."""
         self._actor.begin(seed)
 
-    def act(self, observation: Any, deterministic: bool = False) -> Any:
+    def begin(self, seed: int = 0) -> PolicyState:
+        """Return the state at the start of an episode, for ``act(observation, state)``."""
+        return self._actor.first_state(seed)
+
+    @overload
+    def act(self, observation: Any, state: None = None, *, deterministic: bool = False) -> Any: ...
+
+    @overload
+    def act(self, observation: Any, state: PolicyState, *, deterministic: bool = False) -> tuple[Any, PolicyState]: ...
+
+    def act(self, observation: Any, state: PolicyState | None = None, *, deterministic: bool = False) -> Any:
         """Return the action for an observation of the env the policy was trained in, as that env takes it.
 
-        ``deterministic`` gives the likeliest action instead of a drawn one.
+        With a ``state`` the answer is the action and the state after it, and the policy keeps nothing: one policy can
+        play many envs. ``deterministic`` gives the likeliest action instead of a drawn one.
         """
-        rows: dict[str, Any] = {}
-        _collect("", observation, rows)
+        rows = self._rows(observation)
+        if state is None:
+            return self._actor(rows, deterministic)
+        if not isinstance(state, PolicyState):
+            raise SettingsError(f"the state is a {type(state).__name__}, wanted what policy.begin() or act returned")
+        return self._actor.act(rows, state, deterministic)
+
+    def _rows(self, observation: Any) -> dict[str, Array]:
+        rows = observation_rows(observation)
         wanted = {name: leaf.shape for name, leaf in self._policy.leaves.items()}
         found = {name: np.shape(row) for name, row in rows.items()}
         if found != wanted:
             raise SettingsError(f"the observation has {found}, but the policy of {self._path} observes {wanted}")
-        return self._actor(rows, deterministic)
+        return rows
 
     def make_env(self, env: PythonEnv | None = None, **named: Any) -> gym.Env[Any, Any]:
         """Return an env as the policy knows it: preprocessed as in training, with whole rewards.
@@ -54,13 +73,3 @@ class LoadedPolicy:
         said, factory = named_env(env)
         said.pop("env_factory", None)
         return make(evaluated_as(self._foreign.accepted({**said, **named, "factory": factory})))
-
-
-def _collect(path: str, observation: Any, rows: dict[str, Any]) -> None:
-    """Write the arrays of an observation into ``rows`` by leaf name."""
-    if isinstance(observation, Mapping | tuple):
-        parts = observation.items() if isinstance(observation, Mapping) else enumerate(observation)
-        for key, part in parts:
-            _collect(f"{path}/{key}" if path else str(key), part, rows)
-    else:
-        rows[path or WHOLE] = np.asarray(observation)

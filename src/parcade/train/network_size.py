@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import torch
 
 from parcade.errors import SettingsError
@@ -37,7 +38,7 @@ def _estimate(leaves: Mapping[str, LeafShape], action_space: Any, net: NetSettin
     """Return about how many weights the layers have, pictures counted as if all their pixels met the first layer."""
     seen = sum(sum(n for n, _ in leaf.choices) or math.prod(leaf.shape) for leaf in leaves.values())
     chosen = int(getattr(action_space, "n", 0)) if not action_space.shape else math.prod(action_space.shape)
-    chosen += sum(map(int, getattr(action_space, "nvec", ())))
+    chosen += int(np.sum(getattr(action_space, "nvec", ()), dtype=np.float64))
     hidden = (256,) if net.hidden is None else net.hidden
     widths = [seen, *([4 * net.lstm] if net.lstm else []), *hidden, chosen]
     return 2 * sum(a * b for a, b in pairwise(widths)) + 4 * net.lstm**2

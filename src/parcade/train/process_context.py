@@ -12,6 +12,8 @@ from typing import Any
 
 import torch
 
+from parcade.host.interrupts import heed_again, interrupt
+
 # Windows has no SIGHUP.
 _ENDING = [signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])]
 
@@ -38,8 +40,9 @@ def stop_on_signal(request_stop: Callable[[int], bool]) -> Iterator[None]:
 
     def stop(number: int, frame: Any) -> None:
         if not request_stop(number):
-            raise KeyboardInterrupt
+            interrupt(number, frame)
 
+    heed_again()
     heard = [number for number in _ENDING if signal.getsignal(number) is not signal.SIG_IGN]
     kept = {number: signal.signal(number, stop) for number in heard}
     try:
@@ -76,3 +79,8 @@ def log_file(path: Path) -> Iterator[None]:
         logger.removeHandler(handler)
         logger.setLevel(level)
         handler.close()
+
+
+def use_threads(count: int) -> None:
+    """Have torch compute with so many threads."""
+    torch.set_num_threads(count)

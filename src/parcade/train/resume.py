@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,12 @@ from parcade.env.judged import names_of
 from parcade.env.spec import EnvSpec, Watch, without_old_grayscale
 from parcade.errors import ModelFileError, RunError, SettingsError
 from parcade.host.input_file import parse_json, read_input
+from parcade.host.own_modules import refuse_while_importing
 from parcade.run.checkpoint import Checkpoint, list_checkpoints, load_newest
-from parcade.run.directory import RunFolder
-from parcade.train.assembly import env_spec
+from parcade.run.directory import RunFolder, faults_told
 from parcade.train.events import Listener
+from parcade.train.given import check_coach, env_spec
+from parcade.train.opening import Machines
 from parcade.train.python_env import PythonEnv, named_env
 from parcade.train.results import TrainResult
 from parcade.train.training import Training
@@ -42,6 +45,7 @@ def resume(
     env: PythonEnv | None = None,
     on_event: Listener | None = None,
     watch: Watch | None = None,
+    machines: Machines | None = None,
     **changes: Any,
 ) -> TrainResult:
     """Go on with an interrupted run from its newest checkpoint, with the numbers an unbroken run would have had.
@@ -51,6 +55,7 @@ def resume(
     run's folder names (``game="my_game:MyGame"``, ``imports``) is imported only if ``changes`` name it too. A run that
     ``train(env=function)`` began needs the function again as ``env``.
     """
+    refuse_while_importing("a training")
     named, factory = named_env(env)
     changes |= {name: value for name, value in named.items() if name != "env_factory"}
     done = finished(run_dir, **changes)
@@ -65,12 +70,20 @@ def resume(
         )
     settings = make_settings({**_written_settings(folder), **changes})
     _check_origin(folder, changes, factory)
-    with Training(settings, folder, on_event, watch, factory) as training:
-        if kept:
-            _take_up(training, load_newest(folder.checkpoints), changes)
+    check_coach(settings, changes, str(folder.config))
+    with Training(settings, folder, on_event, watch, factory, machines) as training:
+        take_up_newest(training, changes)
+        return training.run()
+
+
+def take_up_newest(training: Training, changes: Mapping[str, Any]) -> None:
+    """Go back to the newest checkpoint of a training's folder, or to the beginning where there is none."""
+    checkpoints = training.folder.checkpoints
+    with faults_told(training.folder.path):
+        if list_checkpoints(checkpoints):
+            _take_up(training, load_newest(checkpoints), changes)
         else:
             training.start_over()
-        return training.run()
 
 
 def _check_origin(folder: RunFolder, changes: dict[str, Any], factory: bytes | None) -> None:
@@ -84,13 +97,14 @@ def _check_origin(folder: RunFolder, changes: dict[str, Any], factory: bytes | N
         other, own = changes.get(field), getattr(foreign.spec, field)
         if other is not None and other not in names_of(own):
             raise SettingsError(f"the run in {folder.path} trains in {foreign.label}; it cannot go on in {other}")
-    noted = _noted_sums(folder)
+    noted = noted_sums(folder)
     spec = foreign.accepted({name: changes[name] for name in _ENV_FIELDS & set(changes)}, noted)
     if spec.rom is not None and noted["rom"] not in (None, read_rom(spec.rom).sha1):
         raise SettingsError(f"{spec.rom} is not the ROM this run began with (SHA-1 {noted['rom']}); give that one")
 
 
-def _noted_sums(folder: RunFolder) -> dict[str, str | None]:
+def noted_sums(folder: RunFolder) -> dict[str, str | None]:
+    """Return the SHA-1s of ROM and save state that a run's manifest notes."""
     try:
         noted = parse_json(read_input(folder.manifest, LARGEST))
         return {"rom": noted.get("rom_sha1"), "state": noted.get("state_sha1")}
@@ -98,7 +112,7 @@ def _noted_sums(folder: RunFolder) -> dict[str, str | None]:
         return {"rom": None, "state": None}
 
 
-def _take_up(training: Training, checkpoint: Checkpoint, changes: dict[str, Any]) -> None:
+def _take_up(training: Training, checkpoint: Checkpoint, changes: Mapping[str, Any]) -> None:
     """Go back to a checkpoint; one that is whole but holds something else is told in one sentence."""
     try:
         _check_goal(checkpoint.meta["env_steps"], changes)
@@ -111,7 +125,7 @@ def _take_up(training: Training, checkpoint: Checkpoint, changes: dict[str, Any]
         ) from None
 
 
-def _check_goal(env_steps: int, changes: dict[str, Any]) -> None:
+def _check_goal(env_steps: int, changes: Mapping[str, Any]) -> None:
     goal = changes.get("total_timesteps")
     if goal is not None and isinstance(env_steps, int) and goal < env_steps:
         raise SettingsError(f"total_timesteps is {goal:,}, but the run's checkpoint is at step {env_steps:,} already")
@@ -124,7 +138,7 @@ def finished(run_dir: str | Path, **changes: Any) -> TrainResult | None:
     settings = make_settings({**written, **changes})
     try:
         summary = parse_json(read_input(folder.summary, LARGEST))
-        result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__})
+        result = TrainResult(**{name: summary[name] for name in TrainResult.__dataclass_fields__ if name in summary})
     except (OSError, ValueError, KeyError, TypeError):
         return None  # the summary is the last thing a run writes
     if type(result.env_steps) is not int or type(result.episodes) is not int:

@@ -7,7 +7,8 @@ from parcade.config.settings import make_settings
 from parcade.errors import SettingsError
 from parcade.host.cores import usable_cores
 from parcade.learn.policy import Policy
-from parcade.train.assembly import check_memory, net_of, settings_for, warnings_for
+from parcade.train.assembly import check_memory, net_of, warnings_for
+from parcade.train.given import settings_for
 
 VECTOR, PICTURE = {"obs": ((4,), "float32")}, {"obs": ((1, 40, 40), "uint8")}
 
@@ -21,6 +22,13 @@ def told(leaves, **given):
 def test_what_is_for_pictures_has_no_effect_without_them(name, value):
     assert told(VECTOR, **{name: value}) == [f"{name} {value} has no effect: the env shows no pictures"]
     assert told(PICTURE, **{name: value}) == []
+
+
+def test_settings_of_other_actions_have_no_effect():
+    (words,) = told(VECTOR, box_policy="beta")
+    assert words == "box_policy beta has no effect: the actions are Discrete(2), no Box"
+    settings = make_settings({"env_id": "CartPole-v1", "box_policy": "beta"})
+    assert warnings_for(settings, Policy(VECTOR, spaces.Box(-1, 1, (2,)), net_of(settings))) == []
 
 
 def test_more_threads_than_cores():
