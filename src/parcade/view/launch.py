@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import select
 import shutil
@@ -14,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from parcade.errors import MissingExtraError, UserError
+from parcade.view.beside import end
 
 _PREFIX = "parcade-window-"
 _START_DEADLINE_S = 60.0
@@ -39,7 +39,7 @@ def window(
             _wait_for_it(process)
             yield folder
         finally:
-            _end(process)
+            end(process, _END_DEADLINE_S)  # the run does not wait for a window that hangs
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -71,15 +71,3 @@ def _wait_for_it(process: subprocess.Popen[str]) -> None:
     if answer != "ready":
         reason = answer or "the window's process ended at once"
         raise UserError(f"--visual: {reason}; leave --visual out, and --video writes an mp4 of the agent instead")
-
-
-def _end(process: subprocess.Popen[str]) -> None:
-    """Close its stdin, which ends it; the run does not wait for a window that hangs."""
-    with contextlib.suppress(OSError):
-        process.stdin.close()  # type: ignore[union-attr]
-    try:
-        process.wait(_END_DEADLINE_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-    process.stdout.close()  # type: ignore[union-attr]

@@ -1,7 +1,7 @@
 """The window itself, a process of its own: `python -m parcade.view.window FOLDER`.
 
-It says `ready` (or why not) on stdout, then shows what is written to FOLDER until it is closed or stdin ends, which is
-when the run is over. A run neither waits for it nor notices that it is gone.
+It says `ready` (or why not) on stdout, then shows the training that FOLDER names, and the games that write to FOLDER,
+until it is closed or stdin ends, which is when the run is over. A run neither waits for it nor notices that it is gone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from parcade.view.controls import HELP, pressed, status
 from parcade.view.display import centre_window, why_no_display
 from parcade.view.mosaic import CAPTION, GAP, Mosaic, plan
 from parcade.view.tiles import Gallery, Picture, policys_view
+from parcade.view.training_gallery import TrainingGallery
 
 FRAMES_PER_S = 30
 FOOTER = CAPTION
@@ -53,12 +54,13 @@ def main() -> int:
     _say("ready")
     over = threading.Event()
     threading.Thread(target=_wait_for_the_end, args=(over,), daemon=True).start()
-    gallery = Gallery(arguments.folder)
+    files, training = Gallery(arguments.folder), TrainingGallery(arguments.folder)
     try:
         while not over.is_set() and not window.is_closed():
-            window.show(gallery.news())
+            window.show({**files.news(), **training.news()})
     finally:
-        gallery.close()
+        files.close()
+        training.close()
         if over.is_set():
             shutil.rmtree(arguments.folder, ignore_errors=True)  # a killed run leaves it behind
         elif arguments.folder.is_dir():
