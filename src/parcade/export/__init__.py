@@ -1,0 +1,1 @@
+"""Trained policies as files of other programs: ONNX, TorchScript and Stable-Baselines3."""

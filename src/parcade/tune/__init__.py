@@ -1,0 +1,1 @@
+"""What fits: games, workers and threads for a machine; settings for a game (sweeps)."""
