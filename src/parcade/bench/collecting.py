@@ -11,7 +11,8 @@ from parcade.host.cores import usable_cores
 from parcade.learn.actors import actor_for, actor_weights
 from parcade.pool.opening import open_pool
 from parcade.pool.pool import Pool
-from parcade.train.assembly import env_spec, policy_of
+from parcade.train.assembly import policy_of
+from parcade.train.given import env_spec
 
 ROUNDS = 3
 
@@ -44,7 +45,7 @@ def measure_collecting(settings: TrainSettings) -> list[dict[str, Any]]:
 
 def _play(pool: Pool, settings: TrainSettings) -> tuple[float, float]:
     """Return steps per second of one rollout, and the share of the time in which the trainer's process computed."""
-    policy = policy_of(settings, pool)
+    policy = policy_of(settings, pool.observation_space, pool.action_space)
     actor, weights = actor_for(policy), actor_weights(policy)
     pool.make_room(settings.n_steps, actor)
     started, used = time.perf_counter(), time.process_time()

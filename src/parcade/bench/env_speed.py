@@ -17,13 +17,14 @@ import numpy as np
 from parcade.bench.bare_consoles import BareProcesses, record_episodes
 from parcade.bench.fragments import FragmentContender
 from parcade.bench.interleave import Contender, interleave, median_ratio
-from parcade.bench.machine import machine, private_mb
+from parcade.bench.machine import machine
 from parcade.bench.peers import MULTIPROCESS, installed_peers, open_peer
 from parcade.bench.progress import Say, tell_stderr
 from parcade.env.make import check_spec
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError, SettingsError
 from parcade.host.cores import usable_cores
+from parcade.host.memory import private_mb
 from parcade.pool.process_pool import ProcessPool
 
 N_READY_ACTIONS = 512

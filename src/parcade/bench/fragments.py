@@ -22,8 +22,8 @@ class DiceActor:
 
     @property
     def shape(self) -> ActorShape:
-        """It keeps nothing."""
-        return ActorShape()
+        """It keeps nothing. Of 1 to 32 slots together 16 are quickest: Python comes into the cache once for all."""
+        return ActorShape(n_together=16)
 
     def prepare(self, weights: Array, seed: int, slots: range) -> Choose:
         """Draw all actions before the first step; a slot's are the same whoever runs it."""

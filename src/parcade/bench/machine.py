@@ -29,12 +29,3 @@ def rss_mb(pid: int) -> float:
     except (OSError, IndexError):
         return 0.0
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
-def private_mb(pid: int) -> float:
-    """Return the memory of a process that is shared with no other, in MB; 0 where the kernel does not tell."""
-    try:
-        lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
-    except OSError:
-        return 0.0
-    return sum(int(line.split()[1]) for line in lines if line.startswith("Private_")) / 1e3

@@ -51,7 +51,7 @@ def bench_to_success(
 
 
 def _ours_to_success(seconds: float, success: float, observation: str, say: Say) -> dict[str, Any]:
-    from parcade.train.assembly import settings_for
+    from parcade.train.given import settings_for
 
     started, last, reached = time.perf_counter(), {"env_steps": 0, "success_rate": None}, False
 

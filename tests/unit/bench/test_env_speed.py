@@ -6,10 +6,10 @@ import pytest
 
 from parcade.bench.bare_consoles import BareProcesses, record_episodes
 from parcade.bench.interleave import interleave, median_ratio
-from parcade.bench.machine import private_mb
 from parcade.bench.peers import LeanEnv
 from parcade.cli.main import main
 from parcade.env.spec import EnvSpec
+from parcade.host.memory import private_mb
 
 pytestmark = pytest.mark.long
 
