@@ -15,6 +15,7 @@ import pytest
 from parcade.cli.main import main
 from parcade.console.gba import GameBoyAdvance
 from parcade.console.rom import builtin_rom, read_rom
+from parcade.game.meadow import Meadow
 
 ROMS = Path(__file__).parents[1] / "roms"
 MEADOW = ["train", "--game", "meadow", "--n-envs", "1", "--n-steps", "8", "--timesteps", "8"]
@@ -51,6 +52,7 @@ def _in_a_folder_of_bad_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 def _state_of(rom: str) -> bytes:
     console = GameBoyAdvance(builtin_rom(rom))
+    Meadow().start(console, 0)
     state = console.save()
     console.close()
     return state

@@ -38,6 +38,8 @@ CASES = {
         "missed_tile_cost is for the fast track",
     ),
     "unknown reward part": (["train", "--reward-weights", "keyy=3"], "did you mean 'key'"),
+    "a picture without height": (["train", "--env-id", "CartPole-v1", "--resize", "0"], "1 to 4,096 pixels a side"),
+    "an empty layer": (["train", "--hidden", "64,0"], "wanted 64 layers or fewer, each of 1 unit or more"),
     "bad pairs": (["train", "--reward-weights", "key"], "not key=value"),
 }
 

@@ -1,6 +1,7 @@
 """Config files load as their owners wrote them, are checked as a whole, and repeat a run."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from parcade.cli.config import schema
 from parcade.cli.main import main
 from parcade.config.file import read_config
 from parcade.config.settings import ALIASES, TrainSettings, make_settings
-from parcade.train.assembly import settings_for
+from parcade.train.given import settings_for
 
 CONFIGS = sorted((Path(__file__).parents[2] / "configs").glob("*.yaml"))
 
@@ -99,7 +100,8 @@ def test_the_official_track_is_trained_on_when_asked_for(capsys):
 
 
 @pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_example_is_valid_and_comments_every_key(path):
+def test_every_example_is_valid_and_comments_every_key(path, monkeypatch):
+    monkeypatch.chdir(path.parents[1])  # an example names others from where the README has you stand
     settings = settings_for(read_config(path))
     assert settings.total_timesteps > 0
     for line in path.read_text(encoding="utf-8").splitlines():
@@ -120,6 +122,15 @@ def test_config_prints_the_merged_settings(capsys):
     merged = last_json(capsys)
     assert (merged["seed"], merged["n_steps"], merged["n_envs"]) == (7, 32, 16)  # file, flag, title
     assert set(merged) == set(TrainSettings.model_fields)
+
+
+def test_config_says_what_a_title_uses_for_what_is_left_to_it(capsys):
+    assert main(["config", "--game", "pokemon-red", "--max-steps", "99"]) == 0
+    text = capsys.readouterr().out
+    assert re.search(r"^frame_skip: null +# frames per step, all counted \[16\]$", text, re.M)
+    assert re.search(r"^max_steps: 99 +# truncate an episode after this many steps \[the title's", text, re.M)
+    assert main(["config", "--game", "lantern"]) == 0
+    assert re.search(r"^max_steps: null +# .* \[600\]$", capsys.readouterr().out, re.M)
 
 
 def test_the_printed_yaml_is_a_config_that_says_the_same(capsys):

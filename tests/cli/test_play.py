@@ -136,8 +136,9 @@ def test_a_start_state_is_saved_with_its_picture_and_trains(display, played, tmp
 
 def test_an_unknown_rom_is_played_and_the_next_step_is_told(display, played, tmp_path):
     process, said = played("--rom", str(TOKEN), "--speed", "4")
-    assert "no title that Parcade knows" in said[0]
+    assert "token.gb is no title that Parcade knows: it plays without fields and rewards" in said[0]
     assert "parcade inspect" in said[0]
+    assert "--game" not in said[0], "what a training would need is told by `parcade train`"
     time.sleep(1)
     xdotool(display, "key", "F5")
     wait_until((tmp_path / "states" / "token" / "001.png").exists)
@@ -156,3 +157,25 @@ def test_without_a_display_it_says_so(tmp_path):
     assert answer.returncode == 2
     assert "no window can be opened" in answer.stderr
     assert "Traceback" not in answer.stderr
+
+
+def test_what_is_played_with_the_keyboard_is_recorded_and_replays(display, played, tmp_path):
+    from parcade.cli.main import main
+    from parcade.game.lantern import Lantern
+    from parcade.run.episodes import read_episodes
+
+    process, _ = played("--game", "lantern", "--record", "demo.zip", "--max-steps", "3000")
+    xdotool(display, "keydown", "Right")
+    time.sleep(0.5)
+    xdotool(display, "keyup", "Right")
+    xdotool(display, "key", "F9")  # refused: an episode is played from its beginning
+    xdotool(display, "key", "Escape")
+    out, errors = process.communicate(timeout=DEADLINE_S)
+    assert process.returncode == 0, errors
+    assert json.loads(out.splitlines()[-1])["episodes"] == 1
+    assert "learn from them with `parcade train --algorithm cloning --demos demo.zip`" in errors
+    (record,) = read_episodes(tmp_path / "demo.zip")
+    names = [Lantern.actions[action].name for action in record.actions["obs"]]
+    assert names.count("right") >= 2
+    assert (tmp_path / "demo.zip").stat().st_size < 10_000
+    assert main(["demos", str(tmp_path / "demo.zip"), "--check"]) == 0

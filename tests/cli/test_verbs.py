@@ -75,7 +75,8 @@ def test_the_run_folder_is_complete(trained):
     assert [row["update"] for row in rows if "final" not in row] == [1, 2, 3, 4]
     assert rows[-1]["final"] is True
     assert rows[-1]["eval"]["mean_reward"] == result["evaluation"]["return_mean"]
-    assert all(set(row["running"]) == {"return_mean", "length_mean"} for row in rows[:-1])
+    running = {"return_mean", "length_mean", "milestone_second_room", "milestone_key", "milestone_door", "success"}
+    assert all(set(row["running"]) == running for row in rows[:-1])
     assert "mean return" in (run / "logs/train.log").read_text()
     manifest = json.loads((run / "manifest.json").read_text())
     assert manifest["packages"]["torch"]
@@ -129,7 +130,9 @@ def test_eval_writes_a_video(trained, capsys):
     folder, result, _ = trained
     assert main(["eval", "--model", str(folder / result["model"]), "--episodes", "1", "--video", "out.mp4"]) == 0
     assert Path("out.mp4").stat().st_size > 1000
-    assert "success" in capsys.readouterr().out
+    out, err = capsys.readouterr()
+    assert "success" in out
+    assert "filming the first episodes, a minute of play at most" in err
 
 
 def test_eval_of_chance(capsys):
@@ -214,6 +217,43 @@ def test_an_env_that_cannot_draw_says_so(capsys, tmp_path):
     assert json.loads(answer.stdout.splitlines()[-1])["evaluation"]["episodes"] == 2
 
 
+def test_an_env_without_pictures_is_evaluated_without_a_video(tmp_path):
+    (tmp_path / "dark.py").write_text(
+        "import gymnasium as gym\n"
+        "class Dark(gym.Env):\n"
+        "    observation_space = gym.spaces.Box(0, 1, (2,))\n"
+        "    action_space = gym.spaces.Discrete(2)\n"
+        "    def reset(self, *, seed=None, options=None):\n"
+        "        super().reset(seed=seed)\n"
+        "        return self.observation_space.low, {}\n"
+        "    def step(self, action):\n"
+        "        return self.observation_space.low, 1.0, self.np_random.random() < 0.2, False, {}\n"
+    )
+    words = ["eval", "--random", "--env-id", "dark:Dark", "--episodes", "2", "--n-workers", "1", "--video"]
+    command = [sys.executable, "-m", "parcade.cli.main", *words]
+    answer = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert answer.returncode == 0, answer.stderr
+    why = "parcade: no video: dark:Dark cannot be filmed: it has no render mode rgb_array"
+    assert answer.stderr.splitlines()[1:] == [why]  # after the word that it films
+    assert "2 episodes of dark:Dark" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--algorithm", "cloning"], "algorithm cloning needs demonstrations"),
+        (["--algorithm", "cloning", "--demonstrations", "none.zip"], "there is no recording at none.zip"),
+        (["--model", "none.zip"], "there is no model at none.zip"),
+    ],
+)
+def test_a_file_to_learn_from_is_looked_at_before_any_game_starts(flags, words, capsys):
+    assert main(["train", *flags, *QUICK]) == 2
+    told = capsys.readouterr().err
+    assert words in told
+    assert "starting" not in told
+    assert not list(Path("results").glob("*"))
+
+
 def test_num_episodes_ends_a_run(capsys):
     assert main(["train", "--timesteps", "1M", "--num-episodes", "5", "--json", *QUICK]) == 0
     assert 5 <= last_json(capsys)["episodes"] <= 12
@@ -224,6 +264,8 @@ def test_games_and_doctor(capsys):
     games = {game["name"]: game for game in last_json(capsys)["games"]}
     assert games["lantern"]["built_in"]
     assert not games["pokemon-red"]["built_in"]
+    assert games["meadow"]["fields"]["map"]["values"]["route1"] == 5
+    assert games["lantern"]["milestones"][1]["metric"] == "milestone_key"
     assert main(["games"]) == 0
     assert "links-awakening" in capsys.readouterr().out
     assert main(["doctor", "--json"]) == 0

@@ -53,9 +53,9 @@ class Screen:
         }
         self._file, self._home = framebuffer, home
 
-    def start(self, *words):
+    def start(self, *words, program=PARCADE):
         return subprocess.Popen(
-            [*PARCADE, *words],
+            [*program, *words],
             cwd=self._home,
             env=self.environment,
             stdout=subprocess.PIPE,
@@ -118,6 +118,7 @@ def shows_games(screen):
     return (screen.picture().max(axis=2) > 120).mean() > 0.03
 
 
+@pytest.mark.long
 def test_closing_the_window_does_not_end_the_run_and_ctrl_c_does(screen, tmp_path):
     with ended(screen.start("train", "--visual", "--timesteps", "50M", *SMALL)) as process:
         wait_until(lambda: shows_games(screen), process)
@@ -133,12 +134,11 @@ def test_closing_the_window_does_not_end_the_run_and_ctrl_c_does(screen, tmp_pat
 
 
 def test_ctrl_c_ends_both_and_leaves_nothing(screen, tmp_path):
-    before = set(Path("/dev/shm").glob("parcade-window-*"))
     with ended(screen.start("train", "--visual", "--timesteps", "50M", *SMALL)) as process:
         wait_until(lambda: shows_games(screen) and rows_of(tmp_path), process)
         assert len(windows_of(process)) == 1
-        (folder,) = set(Path("/dev/shm").glob("parcade-window-*")) - before
-        assert len(list(folder.glob("game-*.picture"))) == 4
+        (folder,) = Path("/dev/shm").glob(f"parcade-window-{process.pid}-*")
+        assert json.loads((folder / "training.json").read_text())["raw"] is True
         os.killpg(process.pid, signal.SIGINT)
         _, shown = process.communicate(timeout=DEADLINE_S)
         assert process.returncode == 130, shown
@@ -146,11 +146,27 @@ def test_ctrl_c_ends_both_and_leaves_nothing(screen, tmp_path):
         assert not folder.exists()
 
 
+def test_a_training_in_python_has_its_window_and_lines(screen):
+    code = (
+        "import parcade\n"
+        "parcade.train(n_envs=2, n_steps=32, max_steps=60, n_workers=1, total_timesteps=10**7, final_eval_episodes=0,\n"
+        "              video=False, progress=True, visual=True)\n"
+    )
+    with ended(screen.start(code, program=[sys.executable, "-c"])) as process:
+        wait_until(lambda: shows_games(screen), process)
+        os.killpg(process.pid, signal.SIGINT)
+        _, shown = process.communicate(timeout=DEADLINE_S)
+        assert process.returncode == 0, shown
+        assert "starting 2 games of lantern" in shown
+        assert "stopping, with a checkpoint" in shown
+        assert "go on with   parcade resume" in shown  # the summary
+        assert not windows_of(process)
+
+
 def test_a_killed_run_takes_its_window_along(screen):
-    before = set(Path("/dev/shm").glob("parcade-window-*"))
     with ended(screen.start("train", "--visual", "--timesteps", "50M", *SMALL)) as process:
         wait_until(lambda: shows_games(screen), process)
-        (folder,) = set(Path("/dev/shm").glob("parcade-window-*")) - before
+        (folder,) = Path("/dev/shm").glob(f"parcade-window-{process.pid}-*")
         process.kill()
         wait_until(lambda: not windows_of(process))
         wait_until(lambda: not folder.exists())
@@ -190,6 +206,7 @@ def steps_shown(process):
     return shown.step if shown else -1
 
 
+@pytest.mark.long
 def test_eval_keeps_the_games_pace_and_can_be_stopped_and_stepped(screen):
     words = ["eval", "--random", "--game", "lantern", "--episodes", "1000", "--visual"]
     with ended(screen.start(*words)) as process:

@@ -9,6 +9,11 @@
   parcade bench soak --game meadow --no-kills --n-workers 1,2,4   no crash, no leak, equal numbers
   parcade bench busy                         a Game Boy Advance game whose CPU never halts
   parcade bench racing --fidelity            CarRacing: speed and fidelity
+  parcade bench guide                        what a guide costs: the same training without and with it
+  parcade bench scale                        a core is taken away and given back
+  parcade bench cluster                      a Ray cluster: same bits, two nodes beside one, nodes killed (--kills)
+  parcade bench view                         what the live page costs: nobody looking, one client
+  parcade bench fuzz --minutes 5             wrong files and settings: always one sentence, never a traceback or a hang
 
 Contenders run in interleaved rounds, and the table shows medians. A busy machine slows all of them, so compare the
 ratios, not the rates. docs/bench.md explains each figure.
@@ -20,7 +25,19 @@ import argparse
 import json
 from types import ModuleType
 
-from parcade.cli import bench_busy, bench_env, bench_learn, bench_racing, bench_soak, bench_train
+from parcade.cli import (
+    bench_busy,
+    bench_cluster,
+    bench_env,
+    bench_fuzz,
+    bench_guide,
+    bench_learn,
+    bench_racing,
+    bench_scale,
+    bench_soak,
+    bench_train,
+    bench_view,
+)
 
 # Each module has `add_flags`, `measure` (returns the result) and `show` (returns what to print of it).
 BENCHES: dict[str, tuple[str, ModuleType]] = {
@@ -30,6 +47,11 @@ BENCHES: dict[str, tuple[str, ModuleType]] = {
     "soak": ("kill workers; every number must stay the same", bench_soak),
     "busy": ("a Game Boy Advance game whose CPU never halts", bench_busy),
     "racing": ("CarRacing beside Gymnasium's and EnvPool's", bench_racing),
+    "guide": ("what a guide costs a training", bench_guide),
+    "scale": ("what following the machine brings when a core is taken away", bench_scale),
+    "cluster": ("what a Ray cluster costs and brings, and whether its numbers are the same", bench_cluster),
+    "view": ("what the live page costs a training", bench_view),
+    "fuzz": ("wrong files and settings: one sentence each", bench_fuzz),
 }
 
 

@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping
 from typing import Any
 
 from parcade.cli.flags import GROUPS, add_setting_flags, given_settings
+from parcade.config.fitting import AUTO, MAY_BE_AUTO
 from parcade.config.settings import ALIASES, TrainSettings
 
 _COMMENT_COLUMN = 40
@@ -30,17 +32,27 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.schema:
         print(json.dumps(schema(), indent=None if arguments.json else 2))
         return 0
-    from parcade.train.assembly import settings_for, settings_of_file
+    from parcade.train.given import settings_for, settings_of_file
 
     flags = given_settings(arguments)
     settings = settings_of_file(arguments.config, flags) if arguments.config else settings_for(flags)
     data = settings.model_dump(mode="json")
-    print(json.dumps(data) if arguments.json else as_yaml(data))
+    print(json.dumps(data) if arguments.json else as_yaml(data, _of_title(settings)))
     return 0
 
 
-def as_yaml(data: dict[str, Any]) -> str:
-    """Return settings as YAML in their groups, a comment for each key."""
+def _of_title(settings: TrainSettings) -> dict[str, Any]:
+    """Return what a built-in title uses for settings that are left to it; one of the user's own is not imported."""
+    from parcade.game.titles import find_title, title_names
+
+    if settings.game not in title_names():
+        return {}
+    title = find_title(settings.game, settings.game_options)
+    return {"frame_skip": title.frame_skip, "max_steps": title.max_steps}
+
+
+def as_yaml(data: dict[str, Any], left_open: Mapping[str, Any]) -> str:
+    """Return settings as YAML in their groups, a comment for each key; ``left_open`` says what null means here."""
     lines = []
     for group, title in GROUPS.items():
         lines += ["", f"# {title}"]
@@ -48,7 +60,10 @@ def as_yaml(data: dict[str, Any]) -> str:
             extra = field.json_schema_extra
             if isinstance(extra, dict) and extra["group"] == group:
                 pair = f"{name}: {json.dumps(data[name], ensure_ascii=False)}"  # JSON is YAML too
-                lines.append(f"{pair:<{_COMMENT_COLUMN}}  # {field.description}")
+                words = str(field.description)
+                if data[name] is None and name in left_open:
+                    words = f"{words.partition(' [')[0]} [{left_open[name]}]"
+                lines.append(f"{pair:<{_COMMENT_COLUMN}}  # {words}")
     return "\n".join(lines[1:])
 
 
@@ -59,6 +74,8 @@ def schema() -> dict[str, Any]:
     for field in properties.values():
         field.pop("group", None)
         field.pop("title", None)
+    for name in MAY_BE_AUTO:
+        properties[name]["anyOf"].append({"const": AUTO})
     properties["resize"]["anyOf"].append({"type": "integer", "minimum": 1})
     properties["reward_clip"]["anyOf"].append({"type": "boolean"})
     for name, field in properties.items():

@@ -16,7 +16,22 @@ from dataclasses import asdict, dataclass
 from importlib import import_module, metadata
 from pathlib import Path
 
+from parcade.config.track_fields import TRACKER_NAMES
 from parcade.host.cores import usable_cores
+
+# What tells that an extra is installed, and what it is for; trackers are told one by one.
+EXTRAS = {
+    "racing": ("Box2D", "CarRacing"),
+    "atari": ("ale_py", "Atari games"),
+    "view": ("pygame", "windows: parcade play"),
+    "retro": ("stable_retro", "more consoles"),
+    "export": ("onnxscript", "parcade export --to onnx"),
+    "sweep": ("optuna", "parcade sweep"),
+    "guide": ("llama_cpp", "parcade guide write, --coach"),
+    "cluster": ("ray", "parcade train --cluster"),
+    "sb3": ("stable_baselines3", "Stable-Baselines3 on our pool"),
+    "docs": ("sphinx", "make docs"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +81,18 @@ def _packages() -> list[Finding]:
             "GBA games need it: Python 3.10 or 3.11, and on Debian `apt install libmgba0.10`",
         )
     )
-    extras = {
-        "racing": ("Box2D", "CarRacing"),
-        "atari": ("ale_py", "Atari games"),
-        "view": ("pygame", "windows: parcade play"),
-        "retro": ("stable_retro", "more consoles"),
-        "sb3": ("stable_baselines3", "Stable-Baselines3 on our pool"),
-    }
-    for extra, (module, purpose) in extras.items():
+    for extra, (module, purpose) in EXTRAS.items():
         findings.append(_package(extra, module, "optional", f"{purpose}; pip install 'parcade[{extra}]'"))
+    for tracker in TRACKER_NAMES:  # of the extra `track`; importing them takes seconds
+        findings.append(_tracker(tracker))
     return findings
+
+
+def _tracker(name: str) -> Finding:
+    try:
+        return Finding(name, "ok", metadata.version(name))
+    except metadata.PackageNotFoundError:
+        return Finding(name, "optional", f"--track {name}; pip install {name}, or all trackers: 'parcade[track]'")
 
 
 def _package(name: str, module: str, otherwise: str, advice: str) -> Finding:

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
+import sys
 import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, Union, get_args, get_origin
 
 from parcade.config import settings
+from parcade.config.fitting import AUTO, MAY_BE_AUTO
 from parcade.config.fitting import whole_number as whole_number_of
 from parcade.config.other_names import our_name
 from parcade.config.settings import TrainSettings
 from parcade.errors import UserError
+from parcade.host.input_file import short
 
 if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
     from parcade.env.spec import Watch
 
 GROUPS = {
@@ -23,11 +29,16 @@ GROUPS = {
     "observation": "what the policy sees",
     "parallel": "how many games at once",
     "ppo": "how it learns",
+    "explore": "where episodes begin, and what is new",
+    "coach": "the coach: a language model that revises the guide",
     "run": "what is kept",
 }
-_EXTRA_NAMES = {"imports": ("--import",), "total_timesteps": ("--timesteps",)}
+_EXTRA_NAMES = {"imports": ("--import",), "total_timesteps": ("--timesteps",), "demonstrations": ("--demos",)}
+_ABOUT_AUTO = re.compile(r"[,;] auto: as measured by tune")  # in the help of verbs that take numbers only
 _ONLY_IN_PYTHON = ("env_factory",)
+_FILES = ("guide",)  # whose content is the setting
 LARGEST_SPEED = 64
+LONGEST_WORDS = 500  # of what argparse says, which repeats what was given
 _SHORT_FORMS = {"racing": {"--fast": "fast", "--official": "official"}}
 
 
@@ -45,40 +56,56 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing a page of usage."""
-        raise UsageError(f"{message}; `{self.prog} --help` lists what can be said")
+        told = message if len(message) <= LONGEST_WORDS else f"{message[:LONGEST_WORDS].rstrip()}…"
+        raise UsageError(f"{told}; `{self.prog} --help` lists what can be said")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; an unknown flag is answered with the nearest one of the verb that was meant."""
         found, unknown = self.parse_known_args(args, namespace)
         if unknown:
             verb = getattr(found, "parser", self)
-            flag = unknown[0].partition("=")[0]
+            flag = unknown[0].partition("=")[0][:100]
             raise UsageError(
-                f"{verb.prog} does not know {flag}{our_name(flag, verb._option_string_actions)}; "
-                f"`{verb.prog} --help` lists its flags"
+                f"{verb.prog} does not know {flag}{_hint(flag, verb)}; `{verb.prog} --help` lists its flags"
             )
         return found
 
 
+def _hint(flag: str, verb: argparse.ArgumentParser) -> str:
+    """Return what was meant by a flag that a verb does not know, in brackets; "" where nobody can tell."""
+    setting = flag.lstrip("-").replace("-", "_")
+    if verb.prog.endswith(" resume") and setting in TrainSettings.model_fields:
+        return f" (a run keeps its {setting}; `parcade train --model FILE {flag} …` starts a new run from its weights)"
+    return our_name(flag, verb._option_string_actions)
+
+
 def add_setting_flags(parser: argparse.ArgumentParser, only: set[str] | None = None) -> None:
     """Add a flag for every setting (or only some); flags not given leave no trace in the result."""
-    groups = {key: parser.add_argument_group(title) for key, title in GROUPS.items()}
-    for name, field in TrainSettings.model_fields.items():
+    groups, order = {key: parser.add_argument_group(title) for key, title in GROUPS.items()}, list(GROUPS)
+    for name, field in sorted(TrainSettings.model_fields.items(), key=lambda one: order.index(_group(one[1]))):
         if name in _ONLY_IN_PYTHON or (only is not None and name not in only):
             continue
-        extra = field.json_schema_extra
-        assert isinstance(extra, dict)
         names = [f"--{name.replace('_', '-')}", *_EXTRA_NAMES.get(name, ())]
-        options = _options(field.annotation)
+        options = {"metavar": "FILE"} if name in _FILES else _options(field.annotation)
         text = (field.description or "").replace("%", "%%")
+        if name in MAY_BE_AUTO:
+            if only is None:
+                options = {"type": _whole_or_auto, "metavar": "N|auto"}
+            else:
+                text = _ABOUT_AUTO.sub("", text)
         if field.default not in (None, (), {}) and "[" not in text:
             text += f" [{_show(field.default)}]"
-        group = groups[str(extra["group"])]
+        group = groups[_group(field)]
         group.add_argument(*names, dest=name, default=argparse.SUPPRESS, help=text, **options)
         for word, meaning in _SHORT_FORMS.get(name, {}).items():
             note = f"short for --{name.replace('_', '-')} {meaning}"
             how: dict[str, Any] = {"action": "store_const", "const": meaning, "default": argparse.SUPPRESS}
             group.add_argument(word, dest=name, help=note, **how)
+
+
+def _group(field: FieldInfo) -> str:
+    assert isinstance(field.json_schema_extra, dict)
+    return str(field.json_schema_extra["group"])
 
 
 def add_window_flags(parser: argparse.ArgumentParser) -> None:
@@ -96,6 +123,37 @@ def add_window_flags(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_view_flags(parser: argparse.ArgumentParser) -> None:
+    """Add what serves the live page beside a training."""
+    group = parser.add_argument_group("the live page")
+    group.add_argument("--view", action="store_true", help="serve a page with every game while it trains")
+    group.add_argument("--view-host", metavar="ADDRESS", help="address of the page [127.0.0.1: this machine only]")
+    group.add_argument("--view-port", type=whole_number, metavar="N", help="its port [the first free one from 8700]")
+
+
+@contextmanager
+def opened_page(arguments: argparse.Namespace, root: str) -> Iterator[None]:
+    """Serve the page that was asked for as long as the training lasts; its address is printed."""
+    for flag, value in {"--view-host": arguments.view_host, "--view-port": arguments.view_port}.items():
+        if value is not None and not arguments.view:
+            raise UsageError(f"{flag} says where the page is served; add --view to serve one")
+    if not arguments.view:
+        yield
+        return
+    from parcade.view.page.launch import served
+
+    check_port("--view-port", arguments.view_port)
+    with served(root, host=arguments.view_host or "127.0.0.1", port=arguments.view_port) as url:
+        print(f"watch at {url}", file=sys.stderr, flush=True)
+        yield
+
+
+def check_port(flag: str, port: int | None) -> None:
+    """Refuse what is no port."""
+    if port is not None and not 0 <= port <= 65535:
+        raise UsageError(f"{flag} is {port}, wanted 0 to 65535")
+
+
 def add_speed_flag(parser: argparse.ArgumentParser) -> None:
     """Add how fast a window shows a game."""
     text = "speed as a multiple of the game's own; 0: no limit [1]"
@@ -108,7 +166,7 @@ def _speed(text: str) -> float:
     except ValueError:
         speed = -1.0
     if not 0 <= speed <= LARGEST_SPEED:
-        raise argparse.ArgumentTypeError(f"{text!r} is no speed, wanted 0 to {LARGEST_SPEED}")
+        raise argparse.ArgumentTypeError(f"{short(text)} is no speed, wanted 0 to {LARGEST_SPEED}")
     return speed
 
 
@@ -172,7 +230,7 @@ def _options(annotation: Any) -> dict[str, Any]:
     if kind is float:
         return {"type": float, "metavar": "X"}
     if origin is dict:
-        return {"type": _pairs, "metavar": "K=V,…"}
+        return {"type": pairs, "metavar": "K=V,…"}
     if origin is tuple:
         part = get_args(kind)[0]
         metavar = {int: "N,N", float: "X,…"}.get(part, "NAME,…")
@@ -194,16 +252,21 @@ def whole_number(text: str) -> int:
         raise argparse.ArgumentTypeError(str(error)) from None
 
 
+def _whole_or_auto(text: str) -> int | str:
+    return AUTO if text == AUTO else whole_number(text)
+
+
 def _numbers(text: str) -> tuple[int, ...]:
     return tuple(whole_number(part) for part in settings.words(text.replace("x", ",")))
 
 
-def _pairs(text: str) -> dict[str, Any]:
+def pairs(text: str) -> dict[str, Any]:
+    """Read key=value,key=value; values are JSON where they can be."""
     pairs = {}
     for part in text.split(","):
         key, equals, value = part.partition("=")
         if not equals:
-            raise argparse.ArgumentTypeError(f"{part!r} is not key=value")
+            raise argparse.ArgumentTypeError(f"{short(part)} is not key=value")
         try:
             pairs[key.strip()] = json.loads(value)
         except ValueError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import asdict
 
 from rich.console import Console
 from rich.markup import escape
@@ -30,6 +31,12 @@ def run(arguments: argparse.Namespace) -> int:
                 "actions": [action.name for action in title.actions],
                 "reward_parts": dict(title.reward_weights),
                 "metrics": list(title.metric_names),
+                "fields": {name: field.to_dict() for name, field in title.fields.items()},
+                "milestones": [
+                    {**asdict(milestone), "metric": title.milestone_metrics[milestone.name]}
+                    for milestone in title.milestones
+                ],
+                "success_milestone": title.success_milestone,
             }
             for title in titles
         ]

@@ -20,8 +20,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from parcade.cli.flags import UsageError, add_setting_flags, given_settings
-from parcade.errors import ParcadeError
+from parcade.errors import ParcadeError, RunError
 from parcade.host.input_file import read_input
+from parcade.host.interrupts import heed_again
 
 if TYPE_CHECKING:
     from parcade.cli.inspect_session import Session
@@ -60,7 +61,7 @@ def _open(given: dict[str, Any], live: bool) -> Session:
 
     from parcade.cli.inspect_session import Session
     from parcade.console.base import button_mask
-    from parcade.console.registry import open_console
+    from parcade.console.hosted import HostedConsole
     from parcade.console.rom import read_rom
     from parcade.console.search import ram_regions
     from parcade.env.make import find_rom, make_game, read_save_states
@@ -71,7 +72,8 @@ def _open(given: dict[str, Any], live: bool) -> Session:
     game = make_game(spec) if spec else None
     rom = find_rom(spec, game) if spec and game else read_rom(given["rom"])
     states = read_save_states(given.get("state"))
-    console = open_console(rom, given.get("console", "auto"))
+    modules = [type(game).__module__] if game else []
+    console = HostedConsole(rom, given.get("console", "auto"), modules=modules)
     start = states[0] if states else console.save()
 
     def restart(seed: int) -> None:
@@ -83,7 +85,11 @@ def _open(given: dict[str, Any], live: bool) -> Session:
         moves = [button_mask(console.buttons, *action.buttons) for action in game.actions]
     else:  # START and SELECT are left out: a random policy would live in menus
         moves = [0, *(button_mask(console.buttons, name) for name in ("up", "down", "left", "right", "a", "b"))]
-    restart(seed)
+    try:
+        restart(seed)
+    except BaseException:
+        console.close()
+        raise
     frame_skip = game.frame_skip if game is not None else 6
     rng = np.random.default_rng([seed])
     return Session(console, ram_regions(rom), moves, frame_skip, restart, rng, _LiveView() if live else None)
@@ -98,6 +104,8 @@ def _converse(session: Session, lines: Iterator[str], echo: bool) -> tuple[int, 
         commands += 1
         try:
             answer = session.answer(line)
+        except RunError:
+            raise  # the console is gone
         except ParcadeError as error:
             errors, answer = errors + 1, f"error: {error}"
         except OSError as error:  # a file of a command; printing happens outside this block
@@ -105,6 +113,7 @@ def _converse(session: Session, lines: Iterator[str], echo: bool) -> tuple[int, 
         except KeyboardInterrupt:
             if echo:
                 raise
+            heed_again()
             answer = "\nstopped"  # below the terminal's ^C
         if answer:
             print(answer, flush=True)
@@ -123,6 +132,7 @@ def _typed() -> Iterator[str]:
         try:
             line = input(PROMPT)
         except KeyboardInterrupt:  # as in every shell: a new line; Ctrl-D leaves
+            heed_again()
             print()
             continue
         except EOFError:

@@ -16,6 +16,7 @@ from parcade.errors import UserError, did_you_mean
 from parcade.game.map_file import save_map
 from parcade.game.memory_map import Field, MemoryMap
 from parcade.host.input_file import read_input
+from parcade.host.wording import counted
 
 LISTED = 20  # candidates that `list` shows unless told
 PRESS_FRAMES = 6  # `press` holds for so long, then lets go for as long
@@ -271,7 +272,7 @@ class Session:
         if not self.watched:
             raise InspectError("nothing is watched yet; name what you found with `watch ADDR NAME KIND`")
         save_map(file, MemoryMap(self.watched))
-        return f"{file}: {len(self.watched)} fields"
+        return f"{file}: {counted(len(self.watched), 'field')}"
 
     def _do_shot(self, file: str) -> str:
         import cv2

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +22,8 @@ class PlaySession:
     without a title has neither fields nor rewards.
     """
 
+    is_recording = False
+
     def __init__(
         self,
         console: Console,
@@ -34,12 +35,16 @@ class PlaySession:
     ) -> None:
         self.console, self.game, self.frames, self.held = console, game, 0, 0
         self._folder, self._seed, self._weights = folder, seed, dict(weights or (game.reward_weights if game else {}))
+        from parcade.env.title_guard import TitleGuard
+
+        self._guard = TitleGuard(game.name if game else "")
         self._power_on, self._given = console.save(), start
         self._last = start  # what `load` brings back
         self._progress: Any = None  # None: no episode has begun
         self._state: Any = None
         self._totals: dict[str, float] = {}
         self._steps = 0
+        self.note = ""  # what happened that nobody asked for
         if start is not None:
             self._load(start)
 
@@ -54,13 +59,18 @@ class PlaySession:
         if self.game is not None and self.frames % self._frame_skip == 0:
             self._settle(self.game)
 
-    def restart(self) -> None:
-        """Begin an episode, as a training would: from the state that was given, or from power-on."""
+    def restart(self) -> str:
+        """Begin an episode, as a training would: from the state that was given, or from power-on; say so."""
         self.console.load(self._power_on if self._given is None else self._given)
         if self.game is not None:
             start = self.game.start if self._given is None else self.game.start_from_state
             start(self.console, self._seed)
         self._begin()
+        return "an episode begins"
+
+    def close(self) -> str:
+        """End the session; return what there is to say."""
+        return ""
 
     def save(self) -> Path:
         """Write the present moment as a start state, with its picture beside it, and return its file."""
@@ -78,6 +88,14 @@ class PlaySession:
         except OSError as error:
             raise UserError(f"no state can be saved in {self._folder}: {error.strerror}") from None
         return path
+
+    def use_of(self, path: Path) -> str:
+        """Return what the state just saved is good for; a ROM without a title does not say more."""
+        from parcade.env.make import BEFORE_THE_GAME
+
+        if self.game is not None and not self.game.can_start_from(self.game.read(self.console)):
+            return BEFORE_THE_GAME
+        return f"train from it with --state {path}"
 
     def load(self) -> bool:
         """Put the last state that was saved or given back; return whether there was one."""
@@ -122,7 +140,7 @@ class PlaySession:
         return "+".join(names or ["nothing"]) + (f" (action {chosen[0]})" if chosen else "")
 
     def _words(self, game: Game[Any, Any]) -> list[str]:
-        place, words = game.place(self._state), game.describe(self._state)
+        place, words = self._guard.place(game, self._state), self._guard.words(game, self._state)
         lines = [f"place: {place[0]}, column {place[1]}, row {place[2]}"] if place else []
         return lines + ([words] if words else [])
 
@@ -135,12 +153,7 @@ class PlaySession:
 
 
 def field_lines(state: Any) -> list[str]:
-    """Return the state's plain values as ``name value``: of a named tuple, a dataclass or a class with properties."""
-    if hasattr(state, "_fields"):
-        names = list(state._fields)
-    elif is_dataclass(state):
-        names = [field.name for field in fields(state)]
-    else:
-        names = [name for name, what in vars(type(state)).items() if isinstance(what, property)]
-    values = {name: getattr(state, name) for name in names if not name.startswith("_")}
-    return [f"{name} {value}" for name, value in values.items() if isinstance(value, bool | int | float | str)]
+    """Return the state's plain values as ``name value``."""
+    from parcade.game.state_values import state_values
+
+    return [f"{name} {value}" for name, value in state_values(state).items()]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -12,24 +11,10 @@ from rich.live import Live
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
 from rich.text import Text
 
-from parcade.cli.progress_text import (
-    Goal,
-    evaluated,
-    evaluation_failed,
-    headline,
-    row_line,
-    row_lines,
-    starting,
-    stopped_or_done,
-    stopping,
-)
 from parcade.cli.terminal import Terminal, print_result
-from parcade.host.wording import counted
 
 if TYPE_CHECKING:
     from parcade.train.events import Event
-
-PLAIN_EVERY_S = 5.0
 
 
 class ProgressListener:
@@ -84,49 +69,25 @@ class _PlainListener(ProgressListener):
     """A line every few seconds."""
 
     def __init__(self, terminal: Terminal) -> None:
+        from parcade.train.plain_progress import PlainProgress
+
         super().__init__(terminal)
-        self._next_s = 0.0
+        self._plain = PlainProgress(self._say)
 
     def show(self, event: Event) -> None:
-        from parcade.train import events
-
-        if isinstance(event, events.Opening):
-            self._say(starting(event))
-        elif isinstance(event, events.Started):
-            self._say(headline(event))
-        elif isinstance(event, events.Playing) and self._is_time():
-            self._say(f"step {event.env_steps:,}, playing a rollout of {event.rollout:,}")
-        elif isinstance(event, events.Updated) and self._is_time():
-            self._say(row_line(event.row))
-        elif isinstance(event, events.EvaluationStarted):
-            episodes = counted(event.episodes, "episode")
-            self._say(f"evaluating {episodes} on unseen seeds (--final-eval-episodes, --eval-freq)")
-        elif isinstance(event, events.EpisodeEvaluated) and self._is_time():
-            self._say(f"evaluated {event.done} of {counted(event.of, 'episode')}")
-        elif isinstance(event, events.Evaluated):
-            self._say(evaluated(event))
-        elif isinstance(event, events.EvaluationFailed):
-            self._say(evaluation_failed(event))
-        elif isinstance(event, events.Stopping):
-            self._say(stopping(event))
-        elif isinstance(event, events.Finished):
-            self._say(stopped_or_done(event.result))
+        self._plain(event)
 
     def _say(self, text: str) -> None:
         self.terminal.write(f"{text}\n")
         self.terminal.flush()
-
-    def _is_time(self) -> bool:
-        if time.monotonic() < self._next_s:
-            return False
-        self._next_s = time.monotonic() + PLAIN_EVERY_S
-        return True
 
 
 class _LiveListener(ProgressListener):
     """A bar with steps and the time left, and two lines of numbers under it; 80 columns hold all of it."""
 
     def __init__(self, terminal: Terminal) -> None:
+        from parcade.train.progress_text import Goal
+
         super().__init__(terminal)
         self._console = Console(file=cast("IO[str]", terminal), highlight=False)
         self._bar = Progress(
@@ -153,15 +114,21 @@ class _LiveListener(ProgressListener):
 
     def show(self, event: Event) -> None:
         from parcade.train import events
+        from parcade.train.progress_text import Goal, headline, replaying, row_lines, starting
 
         if isinstance(event, events.Opening):
             self._lines = [starting(event)]
+        elif isinstance(event, events.Replaying):
+            self._lines = [replaying(event)]
         elif isinstance(event, events.Started):
             self._print(headline(event))
             self._goal = Goal(event.settings.total_timesteps, event.settings.num_episodes)
             self._training = self._bar.add_task("training", total=1.0, done="", rate="")
             self._advance(event.env_steps)
+        elif isinstance(event, events.Learning):
+            self._bar.update(self._training, description=f"learning {event.share:.0%}")
         elif isinstance(event, events.Playing):
+            self._bar.update(self._training, description="training")
             self._advance(event.env_steps)
             if not self._has_row:
                 played = event.env_steps % event.rollout
@@ -169,7 +136,7 @@ class _LiveListener(ProgressListener):
         elif isinstance(event, events.Updated):
             self._has_row = True
             self._advance(event.row["env_steps"], event.row["episodes"])
-            self._bar.update(self._training, rate=f"{event.row['time']['steps_per_s']:,.0f}/s")
+            self._bar.update(self._training, description="training", rate=f"{event.row['time']['steps_per_s']:,.0f}/s")
             self._lines = row_lines(event.row)
         elif isinstance(event, events.EvaluationStarted):
             self._evaluating = self._bar.add_task("evaluating", total=event.episodes, done="", rate="")
@@ -182,13 +149,20 @@ class _LiveListener(ProgressListener):
     def _say_now(self, event: Event) -> None:
         """Show what is over or goes wrong as a line above the bar."""
         from parcade.train import events
+        from parcade.train.progress_text import coached, evaluated, filming, moved, stopping
 
         if isinstance(event, events.Evaluated):
             self._end_evaluation()
             self._print(evaluated(event))
         elif isinstance(event, events.EvaluationFailed):
+            self._end_evaluation()  # a warning has told why
+        elif isinstance(event, events.Filming) and not event.steps:
             self._end_evaluation()
-            self._print(evaluation_failed(event))
+            self._print(filming(event))
+        elif isinstance(event, events.Moved):
+            self._print(moved(event))
+        elif isinstance(event, events.Coached):
+            self._print(coached(event))
         elif isinstance(event, events.Stopping):
             self._print(stopping(event))
         elif isinstance(event, events.Finished):

@@ -17,6 +17,13 @@ from parcade.cli.main import main
         (["train", "--checkpoint-dir", "x"], "(did you mean '--log-root'? Checkpoints lie in <log_root>/"),
         (["train", "--rom-path", "x"], "(did you mean '--rom'?)"),
         (["train", "--num-envs", "4"], "(did you mean '--n-envs'?)"),
+        (["train", "--parallel", "4"], "(did you mean '--n-envs'?)"),
+        (["train", "--headless"], "(no window opens unless you give --visual; leave it out)"),
+        (["train", "--cuda"], "(did you mean '--device cuda'?)"),
+        (
+            ["resume", "R", "--learning-rate", "1"],
+            "(a run keeps its learning_rate; `parcade train --model FILE --learning-rate …` starts a new run",
+        ),
     ],
 )
 def test_the_right_word_is_named(command, hint, capsys):
