@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -152,6 +153,19 @@ def test_import_parcade_pulls_in_neither_torch_nor_an_emulator():
     )
     answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert answer.stdout.strip() == "[]"
+
+
+def test_a_training_starts_without_torchs_compiler():
+    """Importing it takes a second, and sympy half of one; ``torch.optim.Adam`` and some gradients do so unasked."""
+    code = (
+        "import sys, parcade\n"
+        "parcade.train(env_id='CartPole-v1', n_envs=2, n_steps=8, total_timesteps=16, n_workers=0,"
+        " log_root=sys.argv[1], final_eval_episodes=0, video=False)\n"
+        "print(sorted({'torch._dynamo', 'sympy'} & set(sys.modules)))"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        answer = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True, check=True)
+    assert answer.stdout.splitlines()[-1] == "[]"
 
 
 def test_public_names_are_there():

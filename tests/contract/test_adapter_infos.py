@@ -154,7 +154,7 @@ def test_gymnasiums_observation_and_info_wrappers_fit_the_next_step_mode():
 
 def test_a_mode_needs_its_groups():
     with make_pool(toys.Toy, 2, n_workers=0) as pool:
-        with pytest.raises(SettingsError, match="the pool has 1 groups, NEXT_STEP needs n_groups=2"):
+        with pytest.raises(SettingsError, match="the pool has n_groups=1, NEXT_STEP needs n_groups=2"):
             GymnasiumVectorEnv(pool, autoreset_mode=NEXT)
         with pytest.raises(SettingsError, match="wanted SAME_STEP or NEXT_STEP"):
             GymnasiumVectorEnv(pool, autoreset_mode=AutoresetMode.DISABLED)
@@ -206,7 +206,7 @@ def test_the_serial_pool_notices_unequal_spaces(tmp_path):
         marker.touch()
         return cls()
 
-    with pytest.raises(Exception, match=r"its action space .* is not that of slot 0"):
+    with pytest.raises(Exception, match=r"the action space of slot 1 is .*, that of slot 0 is Discrete"):
         make_pool(factory, 2, n_workers=0)
 
 

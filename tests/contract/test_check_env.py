@@ -13,7 +13,7 @@ import pytest
 import toy_envs as toys
 from gymnasium import spaces
 
-from parcade.env.check import check_env
+from parcade.env.check import check_env, examine, quick_faults
 from parcade.env.spec import EnvSpec
 
 
@@ -162,6 +162,40 @@ class WrongLeaf(toys.DictObs):
         return super()._observe() | {"inner": {"steps": 100, "bits": np.zeros(3, np.int8)}}
 
 
+class NanLater(toys.DictObs):
+    """The second number of a leaf is no number from step 3 of some seeds on."""
+
+    def reset(self, *, seed=None, options=None):
+        self._is_bad = seed == 8
+        return super().reset(seed=seed)
+
+    def _observe(self):
+        seen = super()._observe()
+        if self._is_bad and self._steps == 3:
+            seen["place"][1] = np.nan
+        return seen
+
+
+class Masked(toys.Toy):
+    """Raises for actions that its mask forbids."""
+
+    observation_space = spaces.Dict(
+        {"place": toys.Toy.observation_space, "action_mask": spaces.MultiBinary(3)},
+    )
+
+    def _observe(self):
+        return {"place": super()._observe(), "action_mask": np.array([0, 1, 1], np.int8)}
+
+    def step(self, action):
+        assert action != 0
+        return super().step(action)
+
+
+class Deterministic(toys.Toy):
+    def reset(self, *, seed=None, options=None):
+        return super().reset(seed=0)
+
+
 def raises():
     raise RuntimeError("no licence")
 
@@ -170,6 +204,11 @@ FAULTS = {
     "observation has shape": (bad(observation=np.zeros(3, np.float32)), r"has shape \(3,\), its space \(4,\)"),
     "observation has dtype": (bad(observation=np.zeros(4)), "has dtype float64, its space float32. Convert"),
     "observation is a list": (bad(observation=[0.0] * 4), "is .*a list. Return a numpy array of float32"),
+    "observation is infinite": (bad(observation=np.full(4, np.inf, np.float32)), "holds an infinite number"),
+    "step of four parts in wrappers": (
+        lambda: gym.wrappers.TimeLimit(bad(shape_of_answer=4)(), 9),
+        "step 1 returned a tuple of 4 parts",
+    ),
     "observation is NaN": (bad(observation=np.full(4, np.nan, np.float32)), "holds NaN"),
     "observation is outside": (BadBounds, "lies between .* outside Box.*Widen the space or clip"),
     "dict lacks a key": (WrongDict, r"Return a dict with the keys \['inner', 'place'\]"),
@@ -177,12 +216,14 @@ FAULTS = {
     "no space": (NoSpace, "has no observation_space. Set self.observation_space"),
     "space unsupported": (Texts, "The action_space cannot be used: Text spaces cannot be shared"),
     "action space unbounded": (Unbounded, "action space has no bounds"),
-    "reward is text": (bad(reward="3"), "The reward is '3', a str. Return a float"),
-    "reward is an array": (bad(reward=np.ones(1)), "The reward is an array of float64"),
-    "reward is infinite": (bad(reward=float("inf")), "The reward is inf. Return a finite number"),
-    "terminated is a number": (bad(terminated=0), "terminated is 0, a int. Return True or False"),
-    "step of four parts": (bad(shape_of_answer=4), "step returned a tuple of 4 parts. Return"),
-    "step raises": (toys.Raise, "step raised ZeroDivisionError: a toy fault for the action"),
+    "reward is text": (bad(reward="3"), "The reward of step 1 is '3', a str. Return a float"),
+    "reward is an array": (bad(reward=np.ones(1)), "The reward of step 1 is an array of float64"),
+    "reward is infinite": (bad(reward=float("inf")), "The reward of step 1 is inf. Return a finite number"),
+    "terminated is a number": (bad(terminated=0), "terminated of step 1 is 0, a int. Return True or False"),
+    "terminated is text": (bad(terminated="no"), "terminated of step 1 is 'no', a str. Return True or False"),
+    "terminated is an array": (bad(terminated=np.ones(2)), "terminated of step 1 is an array of float64"),
+    "step of four parts": (bad(shape_of_answer=4), "step 1 returned a tuple of 4 parts. Return"),
+    "step raises": (toys.Raise, "step 1 raised ZeroDivisionError: a toy fault for the action"),
     "reset takes no seed": (OldReset, "reset failed: .*Define it as reset"),
     "reset returns no info": (BareReset, r"reset returned an array .*Return \(observation, info\)"),
     "reset raises": (BadReset, "reset raised ZeroDivisionError: no start"),
@@ -211,4 +252,61 @@ def test_what_cannot_be_pickled_is_said_and_the_rest_still_checked():
     faults = check_env(lambda: (lock, bad(reward="x")())[1])
     assert len(faults) == 2
     assert "The factory cannot be pickled" in faults[0]
-    assert "The reward is 'x'" in faults[1]
+    assert "The reward of step 1 is 'x'" in faults[1]
+
+
+def test_an_action_mask_is_kept_to():
+    assert check_env(Masked) == []
+
+
+def test_nan_is_named_with_slot_key_and_step():
+    gym.register("NanLater-v0", NanLater)
+    try:
+        (fault,) = check_env("NanLater-v0", seeds=(7, 8))
+        assert fault.startswith("The observation 'place' of step 3 in slot 1 holds NaN.")
+        assert check_env("NanLater-v0", seeds=(7, 9)) == []
+    finally:
+        gym.registry.pop("NanLater-v0")
+
+
+def test_the_env_inside_its_preprocessing_is_looked_at():
+    gym.register("Wide-v0", BadBounds)
+    try:
+        (fault,) = check_env(EnvSpec(env_id="Wide-v0", reward_clip=1.0))
+        assert "outside Box" in fault
+    finally:
+        gym.registry.pop("Wide-v0")
+
+
+def test_seeds_without_effect_are_noted_and_no_fault():
+    found = examine(Deterministic)
+    assert found.faults == []
+    assert "4 seeds gave the same" in found.notes[0]
+    assert examine(toys.Toy).notes == []
+
+
+@pytest.mark.parametrize(
+    ("env", "words", "is_fatal"),
+    [
+        (bad(observation=np.zeros(3, np.float32)), "of reset in slot 5 has shape", True),
+        (bad(observation=np.zeros(4)), "has dtype float64", False),
+        (bad(observation=["a"] * 4), "a list", True),
+        (bad(reward=None, observation=np.full(4, np.nan, np.float32)), "holds NaN", True),
+        (bad(reward="5"), "The reward of step 1 in slot 5 is '5'", True),
+        (bad(reward=np.ones(1)), "The reward of step 1 in slot 5 is an array", False),
+        (bad(shape_of_answer=4), "step 1 in slot 5 returned a tuple of 4 parts", True),
+        (BadBounds, "outside Box", False),
+        (OldReset, "reset failed in slot 5", True),
+        (Unseeded, "A worker that dies could not be brought back exactly", False),
+        (Carries, "A worker that dies could not be brought back exactly", False),
+    ],
+)
+def test_a_quick_look_tells_what_nothing_can_be_learned_in(env, words, is_fatal):
+    (fault,) = quick_faults(env(), 5)
+    assert words in fault.text
+    assert fault.is_fatal is is_fatal
+
+
+@pytest.mark.parametrize("env", [toys.Toy, toys.DictObs, toys.TreeActions, Masked])
+def test_a_quick_look_finds_nothing_wrong_with_good_envs(env):
+    assert quick_faults(env(), 0) == []

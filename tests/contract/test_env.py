@@ -61,7 +61,7 @@ def test_shapes():
     assert observation["pixels"].shape == (3, 72, 80)
     assert observation["pixels"].dtype == np.uint8
     assert observation["features"].shape == (len(env.game.feature_names),)
-    assert set(info["metrics"]) == set(env.game.metric_names)
+    assert set(info["metrics"]) == set(env.metric_names)
     env.close()
 
 

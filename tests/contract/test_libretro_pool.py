@@ -32,6 +32,7 @@ def test_the_same_game_as_on_mgba_one_worker_for_each() -> None:
     assert features_after_each_step(console="libretro") == features_after_each_step(console="mgba")
 
 
+@pytest.mark.long
 def test_a_game_of_another_console_is_trained(
     tmp_path: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

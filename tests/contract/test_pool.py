@@ -22,6 +22,7 @@ from parcade.api import make_pool
 from parcade.console.gameboy import GameBoy
 from parcade.console.rom import builtin_rom
 from parcade.errors import EnvError, MissingExtraError, PoolError, SettingsError
+from parcade.game.lantern import Lantern
 from parcade.pool.mapped import POISON
 
 SEED = 5
@@ -325,24 +326,47 @@ def test_what_makes_no_env_is_told_as_the_users_error():
         make_pool("CartPole-v11", 1, n_workers=1)
     with pytest.raises(EnvError, match="Text spaces cannot be shared between processes"):
         make_pool(_Texts, 1, n_workers=1)
+    with pytest.raises(EnvError, match=r"the space 'b' is Box\(.*and holds no number"):
+        make_pool(_HoldsNothing, 1, n_workers=1)
     with pytest.raises(SettingsError, match="start method 'thread' is not known"):
         make_pool(toys.Toy, 1, start_method="thread")
     with pytest.raises(SettingsError, match="n_workers is -1, wanted 1 or more"):
         make_pool(toys.Toy, 1, n_workers=-1)
 
 
+class _HoldsNothing(toys.Toy):
+    observation_space = spaces.Dict({"a": spaces.Box(0, 1, (2,)), "b": spaces.Box(0, 1, (0,))})
+
+
 class _Texts(toys.Toy):
     observation_space = spaces.Text(4)
 
 
-def test_envs_of_different_spaces_are_refused(tmp_path):
+class _FiveActions(toys.Toy):
+    action_space = spaces.Discrete(5)
+
+
+class _OtherBounds(toys.BoxActions):
+    action_space = spaces.Box(-2, 2, toys.BoxActions.action_space.shape)
+
+
+@pytest.mark.parametrize("n_workers", [0, 1])
+@pytest.mark.parametrize(
+    ("first", "other", "words"),
+    [
+        (toys.Toy, toys.BigObs, r"the observation space of slot 1 is .*, that of slot 0 is Box"),
+        (toys.Toy, _FiveActions, r"the action space of slot 1 is Discrete\(5\), that of slot 0 is Discrete\(3\)"),
+        (toys.BoxActions, _OtherBounds, r"the action space of slot 1 is Box\(-2\.0, 2\.0"),
+    ],
+)
+def test_envs_of_different_spaces_are_refused(tmp_path, n_workers, first, other, words):
     def factory():
         number = len(list(tmp_path.iterdir()))
         (tmp_path / str(number)).touch()
-        return toys.Toy() if number == 0 else toys.BigObs()
+        return first() if number == 0 else other()
 
-    with pytest.raises(EnvError, match=r"its observation space .* is not that of slot 0"):
-        make_pool(factory, 2, n_workers=1)
+    with pytest.raises(EnvError, match=words):
+        make_pool(factory, 2, n_workers=n_workers)
 
 
 SCRIPT = """
@@ -432,8 +456,8 @@ def test_a_missing_extra_is_named(monkeypatch):
 @pytest.mark.parametrize("n_workers", [0, 1, 2])
 def test_a_folder_of_states_is_dealt_out_to_the_slots_in_turn(tmp_path, n_workers):
     console, states = GameBoy(builtin_rom("lantern.gb")), []
-    for name in ("a.state", "b.state"):
-        console.advance(0, 60)
+    for seed, name in enumerate(("a.state", "b.state")):
+        Lantern().start(console, seed)
         states.append(console.save())
         (tmp_path / name).write_bytes(states[-1])
     console.close()
@@ -444,5 +468,8 @@ def test_a_folder_of_states_is_dealt_out_to_the_slots_in_turn(tmp_path, n_worker
 
 def test_workers_carry_a_readable_name():
     with make_pool("lantern", 2, n_workers=2) as pool:
-        names = [Path(f"/proc/{pid}/comm").read_text().strip() for pid in pool.worker_pids]
+        told = [Path(f"/proc/{pid}") for pid in pool.worker_pids]
+        names = [(path / "comm").read_text().strip() for path in told]
+        titles = [(path / "cmdline").read_text().rstrip("\0") for path in told]
     assert names == ["parcade 0:lante", "parcade 1:lante"]
+    assert titles == ["parcade worker 0: lantern", "parcade worker 1: lantern"]

@@ -7,15 +7,18 @@ import json
 import subprocess
 import sys
 import textwrap
+import time
 from pathlib import Path
 
 import gymnasium as gym
 import numpy as np
 import pytest
 import toy_envs as toys
+from gymnasium import spaces
 
 import parcade
-from parcade.errors import ModelFileError, SettingsError
+from parcade.errors import ModelFileError, SettingsError, UserError
+from parcade.train import events
 from parcade.train.evaluation import first_seed
 
 SMALL = {"n_envs": 4, "n_steps": 16, "batch_size": 32, "eval_freq": 0, "final_eval_episodes": 2, "video": False}
@@ -64,6 +67,7 @@ def rows_of(folder):
     return [row for row in rows if "losses" in row]
 
 
+@pytest.mark.long
 def test_success_and_chosen_keys_of_the_info_reach_metrics_monitors_and_evaluations(tmp_path):
     (tmp_path / "own.py").write_text(OWN)
     result = parcade_train(tmp_path, "--env-id", "own:Corner", "--info-keys", "said", "--reward-clip", "1")
@@ -94,6 +98,7 @@ def test_an_env_that_tells_no_success_has_none(tmp_path):
     assert row["success_rate"] is None
 
 
+@pytest.mark.long
 def test_gymnasiums_module_and_id(tmp_path):
     (tmp_path / "own.py").write_text(OWN + "\ngymnasium.register('Corner-v2', 'own:Corner', max_episode_steps=2)\n")
     for name in ("own:Corner-v2", "own:Corner"):  # the id is looked up first, as Gymnasium does
@@ -105,7 +110,7 @@ def test_what_is_neither_id_nor_class_is_told(tmp_path):
     (tmp_path / "own.py").write_text(OWN)
     done = run("-m", "parcade.cli.main", "train", "--env-id", "own:np", cwd=tmp_path)
     assert done.returncode == 2
-    assert "env id 'own:np' is not registered" in done.stderr.splitlines()[-1]
+    assert "own:np is a module, wanted a subclass of gymnasium.Env" in done.stderr.splitlines()[-1]
 
 
 def test_a_function_trains_resumes_and_evaluates(tmp_path):
@@ -132,6 +137,21 @@ def test_a_function_trains_resumes_and_evaluates(tmp_path):
     done = run("-m", "parcade.cli.main", "eval", "--model", again.model, cwd=tmp_path)
     assert done.returncode == 2
     assert "was made by a function in Python" in done.stderr
+
+
+@pytest.mark.parametrize(
+    "actions", [spaces.MultiDiscrete([[2, 3], [4, 5]]), spaces.Box(-1, 1, ()), spaces.MultiBinary([2, 3])]
+)
+def test_actions_of_any_shape_are_trained_and_evaluated(tmp_path, actions):
+    class Shaped(toys.Toy):
+        action_space = actions
+
+        def step(self, action):
+            assert actions.contains(action)
+            return super().step(0)
+
+    result = parcade.train(env=Shaped, log_root=str(tmp_path), n_workers=0, total_timesteps=128, **SMALL)
+    assert actions.contains(parcade.load_policy(result.model).act(Shaped().reset()[0]))
 
 
 def test_what_is_no_env_is_refused(tmp_path):
@@ -190,7 +210,7 @@ def test_a_loaded_policy_plays_the_episodes_of_the_evaluation(tmp_path, determin
         observation, _ = env.reset(seed=episode.seed)
         length, over = 0, False
         while not over:
-            observation, _, terminated, truncated, _ = env.step(policy.act(observation, deterministic))
+            observation, _, terminated, truncated, _ = env.step(policy.act(observation, deterministic=deterministic))
             length, over = length + 1, terminated or truncated
         assert length == episode.length
     assert expected[0].seed == first_seed(0)
@@ -207,3 +227,53 @@ def test_a_loaded_policy_takes_observations_in_parts(tmp_path):
     observation, _ = env.reset(seed=1)
     assert env.action_space.contains(policy.act(observation))
     assert policy.action_space == env.action_space
+
+
+def test_progress_is_printed_and_changes_no_number(tmp_path, capsys):
+    given = {"env_id": "CartPole-v1", "n_envs": 2, "n_steps": 32, "total_timesteps": 128, "final_eval_episodes": 2}
+    given |= {"n_workers": 0, "video": False}
+    heard = []
+    shown = parcade.train(**given, log_root=str(tmp_path / "a"), progress=True, on_event=heard.append)
+    told = capsys.readouterr()
+    for words in ("starting 2 games of CartPole-v1", "2 games in this process, 128 steps", "step ", "mean return"):
+        assert words in told.err
+    assert told.out == ""
+    assert heard
+    silent = parcade.train(**given, log_root=str(tmp_path / "b"))
+    assert capsys.readouterr().err == ""
+    assert silent.evaluation["return_mean"] == shown.evaluation["return_mean"]
+    parcade.resume(shown.run_dir, total_timesteps=192, progress=True)
+    assert "from step 128" in capsys.readouterr().err
+
+
+def test_a_window_that_cannot_open_is_told_before_anything_starts(tmp_path, monkeypatch):
+    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SDL_VIDEODRIVER"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(UserError, match="no window can be opened here"):
+        parcade.train(total_timesteps=64, log_root=str(tmp_path), visual=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+class _SlowToBegin(toys.Toy):
+    """Longer than the trainer listens to a worker before it looks up."""
+
+    def reset(self, *, seed=None, options=None):
+        time.sleep(0.5)
+        return super().reset(seed=seed, options=options)
+
+
+def test_nothing_is_told_of_a_rollout_before_the_training_has_started(tmp_path):
+    told = []
+    settings = SMALL | {
+        "n_steps": 8,
+        "batch_size": 16,
+        "n_envs": 2,
+        "n_workers": 1,
+        "total_timesteps": 32,
+        "final_eval_episodes": 0,
+        "log_root": str(tmp_path),
+    }
+    parcade.train(env=_SlowToBegin, on_event=told.append, **settings)
+    kinds = [type(event) for event in told]
+    assert events.Playing not in kinds[: kinds.index(events.Started)]
+    assert events.Playing in kinds

@@ -250,6 +250,7 @@ def test_resets_make_no_fixture_definitions(monkeypatch: pytest.MonkeyPatch) -> 
     env.reset(seed=1)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc for the memory in use")
 def test_resets_keep_no_memory() -> None:
     env = FastCarRacing(grayscale=True, size=(84, 84))
@@ -269,6 +270,7 @@ def test_resets_keep_no_memory() -> None:
     assert bytes_after - bytes_before < 2_000_000
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc for the memory in use")
 def test_the_benchmark_reports_its_figures() -> None:
     result = bench_racing(seconds=0.5, resets=50)
@@ -281,6 +283,7 @@ def test_the_benchmark_reports_its_figures() -> None:
     assert (result["over_envpool"] is None) == (result["envpool_steps_per_s"] is None)
 
 
+@pytest.mark.long
 def test_the_shipped_model_drives() -> None:
     model = Path(__file__).parents[2] / "models" / "carracing.zip"
     drives = evaluate(model, episodes=2, deterministic=True, racing="fast")

@@ -80,9 +80,10 @@ def test_the_contract_tests_pass(my_game: Path) -> None:
     _, command, _, _ = blocks("sh")
     done = shell(command, my_game)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "13 passed" in done.stdout
+    assert "14 passed" in done.stdout
 
 
+@pytest.mark.long
 def test_training_leaves_a_run_folder_with_a_model(my_game: Path) -> None:
     _, _, command, playing = blocks("sh")
     done = shell(command, my_game)
@@ -102,13 +103,13 @@ def test_training_leaves_a_run_folder_with_a_model(my_game: Path) -> None:
 def test_lantern_keeps_the_contract(tmp_path: Path) -> None:
     done = shell(f"pytest {' '.join(CONTRACT)} --parcade-game lantern --parcade-steps 100", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "13 passed" in done.stdout
+    assert "14 passed" in done.stdout
 
 
 FAULTY = """
 import random
 
-from my_game import MyGame
+from my_game import Milestone, MyGame
 
 
 class Faulty(MyGame):
@@ -139,6 +140,8 @@ class Faulty(MyGame):
 
     def place(self, state):
         return state.x, state.y
+
+    milestones = (Milestone("first_coin", "coin >= 1", "an unknown field"),)
 """
 
 
@@ -148,7 +151,7 @@ def test_a_faulty_game_fails_each_test_it_should(my_game: Path) -> None:
     done = shell(f"pytest -v {' '.join(CONTRACT)} {flags}", my_game)
     assert done.returncode == 1, done.stdout + done.stderr
     outcomes = dict(re.findall(r"::(test_\w+) (PASSED|FAILED)", done.stdout))
-    assert len(outcomes) == 13
+    assert len(outcomes) == 14
     passed = {name for name, outcome in outcomes.items() if outcome == "PASSED"}
     assert passed == {"test_the_console_has_the_buttons_of_all_actions"}, done.stdout
 

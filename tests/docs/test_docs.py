@@ -22,7 +22,13 @@ def commands(page):
     return [line for line in lines if line.startswith("parcade ")]
 
 
-@pytest.mark.parametrize("name", ["first-run.md", "algorithms.md", "evaluation.md", "gymnasium.md"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("check.md", "episodes.md", "evaluation.md", "gymnasium.md", "troubleshooting.md"),
+        *(pytest.param(name, marks=pytest.mark.long) for name in ("first-run.md", "algorithms.md", "export.md")),
+    ],
+)
 def test_python_examples_run(name, tmp_path):
     blocks = python_blocks(ROOT / "docs" / name)
     assert blocks
@@ -57,12 +63,14 @@ def test_commands_use_flags_that_exist(page):
                 assert word.split("=")[0] in known, f"{page.name}: {command}"
 
 
-def test_settings_page_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("write_settings_doc", ROOT / "tools" / "write_settings_doc.py")
+@pytest.mark.parametrize("name", ["settings", "cli"])
+def test_written_pages_are_up_to_date(name):
+    tool = ROOT / "tools" / f"write_{name}_doc.py"
+    spec = importlib.util.spec_from_file_location(tool.stem, tool)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
-    assert page == module.text(), "run `python tools/write_settings_doc.py`"
+    page = (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8")
+    assert page == module.text(), f"run `python tools/{tool.name}`"
 
 
 def test_every_logged_name_is_explained():

@@ -143,7 +143,8 @@ def test_an_error_is_one_sentence_and_the_session_goes_on(terminal: Terminal, tm
     assert terminal.ask("incresed") == [
         "error: 'incresed' is no command (did you mean 'increased'?); `help` lists them"
     ]
-    assert terminal.ask(f"watch {COINS} coins u16")[0].startswith("coins=")
+    for field in (f"{HEARTS} hearts", f"{COINS} coins u16"):
+        assert terminal.ask(f"watch {field}")[0].startswith(f"{field.split()[1]}=")
     assert terminal.ask(f"save {tmp_path}/map.yaml") == [f"{tmp_path}/map.yaml: 2 fields"]
     assert load_map(tmp_path / "map.yaml").fields == {"hearts": Field(0xC10D), "coins": Field(0xC112, "u16")}
 

@@ -16,6 +16,7 @@ from parcade.env.make import make
 from parcade.env.slot import as_slot_env, fresh_rows
 from parcade.env.spec import EnvSpec
 from parcade.errors import PoolError
+from parcade.game.lantern import Lantern
 from parcade.learn.policy import NetSettings, Policy
 from parcade.learn.single_actor import SingleActor
 from parcade.train.assembly import leaf_shapes
@@ -67,18 +68,49 @@ def test_an_episode_that_cannot_be_begun_is_left_out_and_told(caplog):
     deadly = toy_spec(toys.Segfault, where="reset", seeds=(first_seed(0) + 4,))
     result = play_episodes(None, deadly, episodes=9, n_workers=2)
     assert [e.seed - first_seed(0) for e in result.episodes] == [0, 1, 2, 3, 5, 6, 7, 8]
-    assert "1 of 9 episodes could not be begun and are left out" in caplog.text
+    assert result.cut_episodes == 1
+    assert "1 of 9 episodes crashed every time and are left out" in caplog.text
 
 
-def test_an_env_that_always_dies_ends_the_evaluation_with_one_error():
-    with pytest.raises(PoolError, match="killed by SIGSEGV"):
-        play_episodes(None, toy_spec(toys.Segfault, where="reset"), episodes=4, n_workers=1, restarts=2)
+class Falls(toys.Toy):
+    """Kills its process in the third step of every episode, or only of those with these seeds."""
+
+    def __init__(self, seeds=None):
+        self._deadly = seeds
+
+    def reset(self, *, seed=None, options=None):
+        self._is_deadly = self._deadly is None or seed in self._deadly
+        return super().reset(seed=seed)
+
+    def step(self, action):
+        if self._is_deadly and self._steps == 2:
+            os._exit(7)
+        return super().step(action)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("episodes", [1, 2, 8])
+@pytest.mark.parametrize("env", [toy_spec(toys.Segfault, where="reset"), toy_spec(Falls)], ids=["reset", "step"])
+def test_an_env_that_always_dies_ends_an_evaluation_of_any_length_with_one_error(env, episodes):
+    which = "the only episode" if episodes == 1 else f"each of the first {min(3, episodes)} episodes"
+    with pytest.raises(PoolError, match=f"{which} crashed every time: .*(killed by SIGSEGV|code 7)"):
+        play_episodes(None, env, episodes=episodes, n_workers=1)
+
+
+@pytest.mark.long
+def test_episodes_that_crash_are_left_out_however_many_there_are(caplog):
+    deadly = tuple(first_seed(0) + number for number in range(1, 12))
+    calm = seen(play_episodes(None, toy_spec(toys.Toy), episodes=14, n_workers=0))
+    result = play_episodes(None, toy_spec(Falls, seeds=deadly), episodes=14, n_workers=2)
+    assert seen(result) == [calm[0], *calm[12:]]
+    assert result.cut_episodes == result.to_dict()["cut_episodes"] == 11
+    assert "11 of 14 episodes crashed every time and are left out" in caplog.text
 
 
 def test_every_worker_takes_a_folder_of_states_in_turn(tmp_path):
     console = GameBoy(builtin_rom("lantern.gb"))
-    for name in ("a", "b", "c"):
-        console.advance(0, 60)
+    for seed, name in enumerate(("a", "b", "c")):
+        Lantern().start(console, seed)
         (tmp_path / f"{name}.state").write_bytes(console.save())
     console.close()
     spec = EnvSpec(game="lantern", state=str(tmp_path), max_steps=15)
@@ -111,16 +143,3 @@ def test_a_hang_does_not_keep_an_evaluation_from_being_stopped():
     result = play_episodes(None, hanging, episodes=4, n_workers=1, stopped=lambda: time.monotonic() - began > 1)
     assert result.episodes == ()
     assert time.monotonic() - began < 20
-
-
-def test_episodes_that_a_crash_cuts_are_counted(caplog):
-    class Falls(toys.Toy):
-        def step(self, action):
-            if self._steps == 2:
-                os._exit(7)
-            return super().step(action)
-
-    result = play_episodes(None, EnvSpec(factory=cloudpickle.dumps(Falls)), episodes=2, n_workers=1, restarts=20)
-    assert result.cut_episodes == 2
-    assert result.to_dict()["cut_episodes"] == 2
-    assert "2 episodes of the evaluation were cut" in caplog.text

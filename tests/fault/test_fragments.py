@@ -133,7 +133,7 @@ def test_another_length_takes_another_block_and_the_first_is_removed():
     with pool_of(one(toys.Toy), n_workers=2) as pool:
         played(pool, told, 4)
         played(pool, told, 8)
-        assert len(own_blocks()) == 2  # the status and one block
+        assert len(own_blocks()) == 3  # the status, the showcase and one block
     assert own_blocks() == []
 
 

@@ -216,8 +216,8 @@ EXTREMES = {
     "frames": (["--frame-skip", "1e19"], "frame_skip is"),
     "workers": (["--n-workers", "1e9"], "n_workers is"),
     "steps": (["--n-steps", "1e18"], "rollout"),
-    "picture": (["--env-id", "CartPole-v1", "--resize", "1000000"], "4,096 or less"),
-    "layers": (["--hidden", ",".join(["8"] * 1000)], "64 at most"),
+    "picture": (["--env-id", "CartPole-v1", "--resize", "1000000"], "wanted 1 to 4,096 pixels a side"),
+    "layers": (["--hidden", ",".join(["8"] * 1000)], "wanted 64 layers or fewer"),
 }
 
 

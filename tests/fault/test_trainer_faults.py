@@ -85,12 +85,11 @@ def blocks_of(pid):
 def test_workers_end_with_a_trainer_killed_and_its_files_are_swept(trainer, method):
     process, workers = trainer("toy", method)
     assert len(workers) == 2
-    assert len(blocks_of(process.pid)) == 2
+    assert len(blocks_of(process.pid)) == 3
     process.kill()
     process.wait()
     until(lambda: all(gone(pid) for pid in workers), what="the end of the workers")
-    assert len(blocks_of(process.pid)) == 2
-    make_pool(toys.Toy, 1, n_workers=0).close()
+    make_pool(toys.Toy, 1, n_workers=0).close()  # whoever opens a pool sweeps; a test in another process may be first
     assert blocks_of(process.pid) == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import time
 
@@ -143,12 +144,14 @@ def test_a_constructor_that_always_kills_ends_with_one_error(cls, words):
         make_pool(one(cls, where="make"), N, n_workers=2, restarts=2)
 
 
-def test_a_constructor_that_hangs_ends_with_one_error():
+def test_a_constructor_that_hangs_ends_with_one_error_and_is_told_before(monkeypatch, caplog):
     from parcade.api import as_spec
     from parcade.pool.process_pool import ProcessPool
 
+    monkeypatch.setattr("parcade.pool.supervisor.SILENT_START_S", 0.1)
     with pytest.raises(PoolError, match=r"did not move for 0\.5 s and was killed; it died 2 times"):
         ProcessPool(as_spec(one(toys.Hang, where="make")), 1, n_workers=1, restarts=1, start_deadline_s=0.5)
+    assert re.search(r"'factory' is being made since \d s \(worker 0\); after 0.5 s it is given up", caplog.text)
 
 
 @pytest.mark.parametrize("cls", [toys.Raise, toys.Exit, toys.Segfault])
@@ -198,13 +201,15 @@ def test_death_while_both_groups_are_under_way():
     expected = reference(factory, 4, 30, seed=SEED, n_groups=2)
     with make_pool(factory, 4, n_workers=1, n_groups=2, seed=SEED, restarts=50) as pool:
         pool.reset()
+        under_way = []  # groups at each death; on a busy machine both may be done before this process runs again
 
         def kill(t, group):
             if t % 3 == 0 and t < 28:
-                assert len(pool._pending[0]) == 2 or t == 0
+                under_way.append(len(pool._pending[0]))
                 os.kill(pool.worker_pids[0], signal.SIGKILL)
 
         same(expected, play(pool, 30, disturb=kill))
+        assert 2 in under_way
         assert len(pool.restarts) >= 10
 
 
@@ -313,16 +318,16 @@ class _SlowReplay(toys.Toy):
 
 
 def test_an_env_that_cannot_be_replayed_has_its_episode_truncated(tmp_path, caplog):
-    """The episode cannot be brought back: its end is told as a truncation, where the replay broke off."""
+    """The episode cannot be brought back: its end is told as a truncation, with all the steps that were handed out."""
     with pool_of(one(toys.Forgetful, marker=str(tmp_path / "played")), 1) as pool:
         play(pool, 6, script=Deadly(1))
         os.kill(pool.worker_pids[0], signal.SIGKILL)
         pool.send(np.ones(1, int))
         rows = pool.recv()
         assert rows.truncated.tolist() == [True]
-        assert rows.episode_length.tolist() == [3]
+        assert rows.episode_length.tolist() == [6]
         assert pool.cut_episodes == 1
-        assert "slot 0 cannot be restored exactly after a death; its episode is truncated" in caplog.text
+        assert "slot 0 cannot be restored exactly after a death; episodes are truncated then" in caplog.text
         assert len(pool.restarts) == 1
         play(pool, 5, script=Deadly(1))
 
@@ -350,20 +355,38 @@ class _OwnClock(toys.Toy):
         return np.array([time.monotonic(), *seen[1:]], seen.dtype), reward, False, False, info
 
 
-def test_an_env_that_cannot_be_repeated_is_told_and_its_episode_truncated(caplog):
-    with make_pool(_OwnClock, 2, n_workers=1, seed=SEED) as pool:
+class _OwnPay(toys.Toy):
+    """Pays by the time of day, which no observation shows."""
+
+    def step(self, action):
+        seen, _, _, _, info = super().step(action)
+        return seen, time.monotonic(), False, False, info
+
+
+@pytest.mark.parametrize("env", [_OwnClock, _OwnPay])
+def test_an_env_that_cannot_be_repeated_is_told_and_its_episode_truncated(caplog, env):
+    with make_pool(env, 2, n_workers=1, seed=SEED) as pool:
         pool.reset()
+        paid = np.zeros(2)
         for _ in range(3):
             pool.send(np.zeros(2, int))
-            before = pool.recv().obs["obs"].copy()
+            rows = pool.recv()
+            before, paid = rows.obs["obs"].copy(), paid + rows.reward
         os.kill(pool.worker_pids[0], signal.SIGKILL)
         pool.send(np.zeros(2, int))
         rows = pool.recv()
         assert rows.truncated.tolist() == [True, True]
         assert (rows.final["obs"] == before).all()
         assert rows.episode_length.tolist() == [3, 3]
-        assert "is not a function of its seed and actions, so slot 0, 1 cannot be restored exactly" in caplog.text
-        assert "restored exactly" not in pool.restarts[0]
+        assert rows.episode_return.tolist() == paid.tolist()
+        assert "is not a function of its seed and actions, so slots 0, 1 cannot be restored exactly" in caplog.text
+        told = "; restored, but not exactly: the episodes of slots 0, 1 are truncated (1 of 5 restarts used)"
+        assert pool.restarts[0].endswith(told)
+        assert "; restored exactly" not in caplog.text
         assert pool.cut_episodes == 2
         pool.send(np.zeros(2, int))
         assert not pool.recv().truncated.any()
+        os.kill(pool.worker_pids[0], signal.SIGKILL)
+        pool.send(np.zeros(2, int))
+        assert pool.recv().truncated.all()
+        assert caplog.text.count("is not a function of its seed and actions") == 1  # why is said once

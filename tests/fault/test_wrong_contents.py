@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from parcade.errors import ModelFileError, RunError, UserError
 from parcade.run import archive, checkpoint
 from parcade.run.archive import read_archive, write_archive
 from parcade.run.checkpoint import list_checkpoints, load_newest
+from parcade.run.rows import RowFile
 
 SETTINGS = {
     **{"env_id": "CartPole-v1", "n_envs": 2, "n_steps": 32, "total_timesteps": 128, "save_freq": 64, "n_workers": 0},
@@ -21,10 +23,16 @@ SETTINGS = {
 }
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory):
+    """Train once; every test gets a copy."""
+    return Path(train(**{**SETTINGS, "log_root": str(tmp_path_factory.mktemp("trained"))}).run_dir)
+
+
 @pytest.fixture
-def run(tmp_path, monkeypatch):
+def run(trained, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    return Path(train(**SETTINGS).run_dir)
+    return Path(shutil.copytree(trained, Path("results", *trained.parts[-2:])))
 
 
 def changed(path, kind, change):
@@ -110,6 +118,8 @@ CHECKPOINTS = {
     "a best of text": setting("best", to="x"),
     "no recorder": setting("recorder", to=None),
     "a window of text": setting("recorder", "window", to=["x"]),
+    "an endless number in the window": setting("recorder", "window", to=[[1.0, 10**400]]),
+    "endless episodes": setting("recorder", "episodes", to=10**400),
     "a short window": setting("recorder", "window", to=[[1.0]]),
     "slots of others": setting("recorder", "slots", to=[[]]),
     "a negative end": setting("recorder", "metrics_end", to=-5),
@@ -119,6 +129,9 @@ CHECKPOINTS = {
     "a short generator": array("algorithm", "shuffle", np.zeros(3, np.uint8)),
     "a generator of floats": array("algorithm", "shuffle", np.zeros(9)),
     "no actions": lambda meta, groups: groups["pool"].clear(),
+    "actions of halves": lambda meta, groups: groups["pool"].update(
+        {"actions:obs": np.full_like(groups["pool"]["actions:obs"], np.inf, np.float64)}
+    ),
     "no lengths": lambda meta, groups: groups["pool"].pop("length"),
     "lengths of others": array("pool", "length", np.array([3, 10**9])),
     "negative lengths": array("pool", "length", np.array([-3, -1])),
@@ -234,12 +247,27 @@ def test_a_full_disk_costs_the_oldest_checkpoint_not_the_newest(run, full_disk, 
     size = max(path.stat().st_size for path in list_checkpoints(folder))
     for model in (run / "models").iterdir():
         model.unlink()
-    full_disk(run, int(2.5 * size))
-    with pytest.raises(RunError):  # two checkpoints leave no room for the models at the end
-        resume(run, total_timesteps=320)
-    steps = [int(path.stem.removeprefix("step_")) for path in list_checkpoints(folder)]
-    assert steps[-1] == 320
-    assert "makes room for" in caplog.text
+    full_disk(run, int(2.1 * size))  # two checkpoints leave no room for the models at the end
+    resume(run, total_timesteps=320)
+    assert [path.name for path in list_checkpoints(folder)] == ["step_000000000320.ckpt"]
+    assert {path.name for path in (run / "models").iterdir()} == {"best_model.zip", "final_model.zip"}
+    assert "makes room for step_000000000256.ckpt" in caplog.text
+    assert "step_000000000256.ckpt makes room for final_model.zip" in caplog.text
+
+
+def test_a_full_disk_costs_the_oldest_checkpoint_not_the_rows(run, monkeypatch, caplog):
+    folder, write = run / "checkpoints", RowFile._write
+
+    def write_if_room(rows):
+        if len(list_checkpoints(folder)) > 1:
+            raise OSError(28, os.strerror(28))
+        write(rows)
+
+    monkeypatch.setattr(RowFile, "_write", write_if_room)
+    resume(run, total_timesteps=320)
+    assert list_checkpoints(folder)[-1].name == "step_000000000320.ckpt"
+    assert "makes room for the rows of metrics" in caplog.text
+    assert "no checkpoint after step" not in caplog.text
 
 
 def test_the_last_checkpoint_is_never_given_up(run, full_disk, caplog):
@@ -253,7 +281,7 @@ def test_the_last_checkpoint_is_never_given_up(run, full_disk, caplog):
     assert "the one before it stays" in caplog.text
 
 
-def test_a_best_model_that_found_no_room_is_written_later(tmp_path, monkeypatch):
+def test_a_best_model_that_found_no_room_is_written_later(tmp_path, monkeypatch, caplog):
     monkeypatch.chdir(tmp_path)
     write, refused = archive.write_atomic, []
 
@@ -272,6 +300,7 @@ def test_a_best_model_that_found_no_room_is_written_later(tmp_path, monkeypatch)
     run = Path(train(**settings).run_dir)
     best = read_archive(run / "models" / "best_model.zip", "model")[0]["env_steps"]
     assert refused[0] == 64
+    assert caplog.text.count("best_model.zip could not be written (No space left on device); it waits for room") == 1
     scores = {
         row["env_steps"]: row["eval"]["mean_reward"]
         for row in map(json.loads, (run / "metrics.jsonl").read_text().splitlines())

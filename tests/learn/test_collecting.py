@@ -127,11 +127,11 @@ def test_a_single_actor_has_memory_within_an_episode_and_none_across():
     torch.nn.init.normal_(policy.actor[-1].weight, std=3.0)
     actor = SingleActor(policy, seed=3)
     seen = {"obs": np.ones(2, np.float32)}
-    start = actor._memory.copy()
+    start = actor._state.memory.copy()
     actor(seen)
-    assert (actor._memory != start).any()
+    assert (actor._state.memory != start).any()
     actor.begin()
-    assert (actor._memory == start).all()
+    assert (actor._state.memory == start).all()
 
 
 def test_a_single_actor_repeats_itself_for_the_same_seed_and_takes_the_likeliest_if_asked():

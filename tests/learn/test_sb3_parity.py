@@ -115,7 +115,7 @@ def test_losses_and_gradients_are_those_of_sb3(case):
     learner._estimate_advantages(rollout)
     assert np.allclose(rollout.advantages.numpy(), theirs.rollout_buffer.advantages.reshape(N, T).T, atol=1e-5)
     batch = next(next(learner.minibatches.epochs(rollout)))
-    losses = ppo_loss(trained.policy, batch, learner.settings, PPO["clip_range"])
+    losses = ppo_loss(trained.policy, batch, learner.settings)
     assert losses.policy.item() == pytest.approx(said["train/policy_gradient_loss"], abs=1e-5)
     assert losses.value.item() == pytest.approx(said["train/value_loss"], rel=1e-5)
     assert losses.entropy.item() == pytest.approx(-said["train/entropy_loss"], rel=1e-5)

@@ -9,6 +9,7 @@ import pytest
 
 from parcade import resume, train
 from parcade.cli.main import main
+from parcade.errors import SettingsError
 
 SETTINGS = {
     **{"env_id": "CartPole-v1", "seed": 3, "n_envs": 2, "n_steps": 32, "total_timesteps": 256, "save_freq": 64},
@@ -36,6 +37,30 @@ def test_without_its_rows_a_run_goes_on_all_the_same(run, caplog):
     assert updates(run) == [5]
     assert "metrics.jsonl has lost rows" in caplog.text
     assert (run / "report.html").exists()
+
+
+@pytest.mark.parametrize(
+    "name", ["logs/lock", "logs/train.log", "metrics.jsonl", "monitor/env_1.csv", "logs", "monitor"]
+)
+def test_a_file_in_the_place_of_a_folder_is_named_and_the_other_way_round(name, run, capsys):
+    part, gone = run / name, run.parent / "gone"
+    part.rename(gone)
+    part.write_text("x") if gone.is_dir() else part.mkdir()
+    assert main(["resume", str(run), "--timesteps", "320"]) == 2
+    error = capsys.readouterr().err
+    assert "Traceback" not in error
+    assert f"{name} of the run cannot be opened" in error
+    part.unlink() if part.is_file() else part.rmdir()
+    gone.rename(part)
+    assert resume(run, total_timesteps=320).env_steps == 320
+
+
+def test_a_folder_among_the_events_is_named(run):
+    (events,) = (run / "logs").glob("events.*")
+    events.unlink()
+    events.mkdir()
+    with pytest.raises(SettingsError, match=r"events.* of the run cannot be opened: Is a directory"):
+        resume(run, total_timesteps=320)
 
 
 def test_a_torn_row_is_dropped(run):

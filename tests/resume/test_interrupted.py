@@ -9,7 +9,8 @@ import pytest
 from test_resume import rows, weights
 
 from parcade import resume, train
-from parcade.train.events import EpisodeEvaluated, Evaluated, Playing, Stopping
+from parcade.train import learning_progress
+from parcade.train.events import EpisodeEvaluated, Evaluated, Learning, Playing, Stopping
 
 SETTINGS = {
     **{"game": "lantern", "seed": 5, "n_envs": 4, "n_steps": 2000, "total_timesteps": 16000, "run_name": "r"},
@@ -17,9 +18,14 @@ SETTINGS = {
 }
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """An unbroken run."""
+    return train(**SETTINGS, log_root=str(tmp_path_factory.mktemp("whole")))
+
+
 @pytest.mark.parametrize("n_workers", [0, 2])
-def test_a_rollout_that_is_given_up_is_played_again(tmp_path, n_workers):
-    whole = train(**SETTINGS, log_root=str(tmp_path / "whole"))
+def test_a_rollout_that_is_given_up_is_played_again(tmp_path, n_workers, whole):
     stopped_s = []
 
     def stop_in_the_second(event):
@@ -38,6 +44,58 @@ def test_a_rollout_that_is_given_up_is_played_again(tmp_path, n_workers):
     assert weights(resumed.run_dir) == weights(whole.run_dir)
 
 
+LONG_UPDATES = {
+    **{"game": "lantern", "seed": 5, "n_envs": 4, "n_steps": 64, "total_timesteps": 768, "run_name": "r"},
+    **{"final_eval_episodes": 0, "eval_freq": 0, "video": False, "n_epochs": 6, "batch_size": 16, "max_steps": 50},
+}
+WAYS = {
+    "plain": {},
+    "overlap": {"overlap": True},
+    "shards": {"shards": 2},
+    "lstm": {"lstm": 8},
+    "novelty": {"novelty": 0.5, "archive_share": 0.5},
+    "pixels": {"observation": "pixels", "n_epochs": 2, "batch_size": 64},
+}
+
+
+@pytest.mark.parametrize(("way", "share"), [("plain", 0.0), *((way, 0.5) for way in WAYS)])
+def test_an_update_that_is_given_up_is_computed_again(tmp_path, monkeypatch, way, share):
+    """Stopped in the second update; nothing of it is left, and its rollout is played again."""
+    for name in ("GRACE_S", "PATIENCE_S", "EVERY_S"):
+        monkeypatch.setattr(learning_progress, name, 0.0)
+    settings, stopped_at = {**LONG_UPDATES, **WAYS[way], "n_workers": 0}, []
+
+    def stop_in_the_second(event):
+        if isinstance(event, Learning) and event.env_steps == 512 and event.share >= share and not stopped_at:
+            stopped_at.append(event.share)
+            os.kill(os.getpid(), signal.SIGINT)
+
+    whole = train(**settings, log_root=str(tmp_path / "whole"))
+    stopped = train(**settings, log_root=str(tmp_path / "stopped"), on_event=stop_in_the_second)
+    assert stopped_at[0] < 1
+    assert (stopped.interrupted, stopped.env_steps) == (True, 256)
+    assert "256 steps of an unfinished rollout were dropped" in Path(stopped.run_dir, "logs/train.log").read_text()
+    resumed = resume(stopped.run_dir)
+    assert rows(resumed.run_dir) == rows(whole.run_dir)
+    assert weights(resumed.run_dir) == weights(whole.run_dir)
+
+
+def test_an_update_that_ends_soon_is_not_given_up(tmp_path, monkeypatch):
+    monkeypatch.setattr(learning_progress, "GRACE_S", 600.0)
+    for name in ("PATIENCE_S", "EVERY_S"):
+        monkeypatch.setattr(learning_progress, name, 0.0)
+
+    told = []
+
+    def stop(event):
+        told.append(event)
+        if isinstance(event, Learning) and not any(isinstance(event, Stopping) for event in told):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stopped = train(**{**LONG_UPDATES, "n_epochs": 2}, log_root=str(tmp_path), n_workers=0, on_event=stop)
+    assert (stopped.interrupted, stopped.env_steps) == (True, 256)
+
+
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGTERM])
 def test_other_signals_stop_it_as_well_and_the_log_names_them(tmp_path, number):
     told = []
@@ -47,7 +105,11 @@ def test_other_signals_stop_it_as_well_and_the_log_names_them(tmp_path, number):
         if isinstance(event, Playing) and not any(isinstance(event, Stopping) for event in told):
             os.kill(os.getpid(), number)
 
-    stopped = train(**SETTINGS, log_root=str(tmp_path), n_workers=0, on_event=stop)
+    before = signal.signal(number, signal.SIG_DFL)  # whoever started the tests may ignore SIGHUP, as nohup does
+    try:
+        stopped = train(**SETTINGS, log_root=str(tmp_path), n_workers=0, on_event=stop)
+    finally:
+        signal.signal(number, before)
     assert stopped.interrupted
     assert [event.number for event in told if isinstance(event, Stopping)] == [number]
     assert f"stopping because of {number.name}" in Path(stopped.run_dir, "logs/train.log").read_text()

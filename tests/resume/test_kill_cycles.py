@@ -49,11 +49,12 @@ def test_every_difference_is_seen(tool, tmp_path):
     shutil.copytree(Path(other.run_dir) / "models", second / "models", dirs_exist_ok=True)
     monitor = next((second / "monitor").iterdir())
     monitor.write_text(monitor.read_text() + "1,1,1\n")
+    (second / "episodes" / "episode_000000001.zip").unlink()
     summary = json.loads((second / "summary.json").read_text())
     summary["evaluation"]["return_mean"] += 1
     (second / "summary.json").write_text(json.dumps(summary))
     models = ["weights of final_model.zip", "weights of best_model.zip"]
-    assert tool.compare(first, second) == ["metrics", "monitors", "evaluation", *models]
+    assert tool.compare(first, second) == ["metrics", "monitors", "evaluation", "kept episodes", *models]
 
 
 def test_the_verdict_in_words(tool):

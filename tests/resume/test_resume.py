@@ -48,6 +48,10 @@ def monitors(run):
     return {path.name: path.read_text() for path in (Path(run) / "monitor").iterdir()}
 
 
+def kept_episodes(run):
+    return {path.name: path.read_bytes() for path in (Path(run) / "episodes").iterdir()}
+
+
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory):
     result = train(**SETTINGS, log_root=str(tmp_path_factory.mktemp("unbroken")))
@@ -58,13 +62,15 @@ def same_as(unbroken, result):
     assert rows(result.run_dir) == rows(unbroken.run_dir)
     assert weights(result.run_dir) == weights(unbroken.run_dir)
     assert monitors(result.run_dir) == monitors(unbroken.run_dir)
+    assert len(kept_episodes(result.run_dir)) > 16
+    assert kept_episodes(result.run_dir) == kept_episodes(unbroken.run_dir)
     kept = {key: value for key, value in result.evaluation.items() if key != "seconds"}
     assert kept == {key: value for key, value in unbroken.evaluation.items() if key != "seconds"}
 
 
-def start_and_kill(folder, after_updates, workers):
+def start_and_kill(folder, after_updates, workers, settings=SETTINGS):
     """Start a run in a process of its own, SIGKILL it after some updates; return its folder."""
-    settings = {**SETTINGS, "log_root": str(folder), "n_workers": workers}
+    settings = {**settings, "log_root": str(folder), "n_workers": workers}
     code = f"from parcade import train; train(**{settings!r})"
     process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE)
     deadline = time.monotonic() + 90
