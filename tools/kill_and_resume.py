@@ -290,7 +290,8 @@ def run_of(folder: Path) -> Path:
 def compare(unbroken: Path, broken: Path) -> list[str]:
     """Return what differs between two finished runs, times aside."""
     differences = []
-    for what, read in (("metrics", metrics), ("monitors", monitors), ("evaluation", evaluation)):
+    parts = {"metrics": metrics, "monitors": monitors, "evaluation": evaluation, "kept episodes": kept_episodes}
+    for what, read in parts.items():
         if read(unbroken) != read(broken):
             differences.append(what)
     for name in ("final_model.zip", "best_model.zip"):
@@ -308,6 +309,11 @@ def metrics(path: Path) -> list[dict[str, Any]]:
 def monitors(path: Path) -> dict[str, str]:
     """Return the text of every slot's monitor file."""
     return {file.name: file.read_text() for file in (path / "monitor").iterdir()}
+
+
+def kept_episodes(path: Path) -> dict[str, bytes]:
+    """Return the bytes of every file of kept episodes and of their index."""
+    return {file.name: file.read_bytes() for file in (path / "episodes").glob("*")}
 
 
 def evaluation(path: Path) -> dict[str, Any]:

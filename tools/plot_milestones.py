@@ -18,11 +18,11 @@ def main(run: str, out: str, names: list[str]) -> None:
     from matplotlib import pyplot
 
     rows = [json.loads(line) for line in (Path(run) / "metrics.jsonl").read_text(encoding="utf-8").splitlines()]
-    rows = [row for row in rows if row["episodes"]]
+    rows = [row for row in rows if row.get("episodes") and "game" in row]
     figure, axes = pyplot.subplots(figsize=(7, 3.2), dpi=110)
     for name in names:
         steps = [row["env_steps"] for row in rows]
-        axes.plot(steps, [row["game"][name] for row in rows], label=name.replace("_", " "))
+        axes.plot(steps, [row["game"][name] for row in rows], label=name.removeprefix("milestone_").replace("_", " "))
     axes.set(xlabel="env steps", ylabel="share of the last 100 episodes", ylim=(-0.03, 1.03), xlim=(0, None))
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1e6:g} M" if value else "0")
     axes.grid(alpha=0.3)

@@ -13,6 +13,7 @@ from parcade.console.registry import open_console
 from parcade.env.make import find_rom, make_game, read_save_states
 from parcade.env.spec import EnvSpec
 from parcade.game.base import Game
+from parcade.game.milestone import milestone_faults
 from parcade.testing.episode import CountingMemory, Examiner, Moment
 
 SEED, OTHER_SEED = 7, 8
@@ -166,6 +167,18 @@ def test_place_cell_and_words_are_plain(game: Game[Any, Any], moments: list[Mome
         assert place is None or [type(part) for part in place] == [str, int, int], f"step {step}: place is {place!r}"
         assert isinstance(cell, Hashable), f"step {step}: cell is {cell!r}, which cannot be a key"
         assert words is None or (isinstance(words, str) and words), f"step {step}: describe returned {words!r}"
+
+
+def test_fields_and_milestones_fit(game: Game[Any, Any], moments: list[Moment]) -> None:
+    """Every field is a number within its range at every step; every milestone has a condition on these fields."""
+    faults = list(milestone_faults(game.milestones, game.fields))
+    assert not faults, "; ".join(faults)
+    names = [milestone.name for milestone in game.milestones]
+    assert game.success_milestone in (None, *names), f"success_milestone is {game.success_milestone!r}, not in {names}"
+    for step, moment in enumerate(moments):
+        for name, meaning in game.fields.items():
+            value = meaning.reader(name)(moment.progress if meaning.count is not None else moment.state)
+            assert meaning.low <= value <= meaning.high, f"step {step}: field {name} is {value}, not {meaning.range}"
 
 
 def test_reading_changes_nothing_and_asks_for_little(game: Game[Any, Any], examiner: Examiner) -> None:
