@@ -113,12 +113,12 @@ def test_a_training_that_ends_takes_its_learners_along_and_goes_on_with_others(n
 @pytest.mark.long
 def test_ctrl_c_while_learners_learn_waits_for_the_update(tmp_path):
     """An update that was begun is part of what the checkpoint holds, or nothing of its rollout is."""
-    settings = {**COMMON, **PENDULUM, "n_workers": 0, "n_epochs": 80, "total_timesteps": 256, "shards": 2}
+    settings = {**COMMON, **PENDULUM, "n_workers": 0, "n_epochs": 200, "total_timesteps": 256, "shards": 2}
     whole = train(**settings, log_root=str(tmp_path / "whole"))
 
     def strike(event):
         if isinstance(event, events.Updated) and event.row["update"] == 2:
-            threading.Timer(0.5, os.kill, (os.getpid(), signal.SIGINT)).start()  # the games play for a moment only
+            threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()  # the games play for a moment only
 
     hit = train(**settings, learners=2, log_root=str(tmp_path / "hit"), on_event=strike)
     assert hit.interrupted
