@@ -99,6 +99,16 @@ class _Server(ThreadingHTTPServer):
         self.model, self.token = model, token
 
 
+def _threads() -> int:
+    """Return how many threads compute: as many as there are cores, but one beside a training.
+
+    There the games take a core away at any moment. A second thread would then wait by spinning, and two of them
+    take more of the memory's speed from the games.
+    """
+    is_idle = hasattr(os, "SCHED_IDLE") and os.sched_getscheduler(0) == os.SCHED_IDLE
+    return 1 if is_idle else max(1, usable_cores())
+
+
 def main(parent: int) -> None:
     """Serve until the process ``parent`` ends."""
     ignore_interrupts()
@@ -108,7 +118,7 @@ def main(parent: int) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # llama.cpp prints what it likes
     try:
-        server = _Server(Model(weights(), max(1, usable_cores())), secrets.token_urlsafe(24))
+        server = _Server(Model(weights(), _threads()), secrets.token_urlsafe(24))
     except Exception as error:
         print(json.dumps({"failed": f"{type(error).__name__}: {str(error)[:300]}"}), file=answers, flush=True)
         sys.exit(1)
