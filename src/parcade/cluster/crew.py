@@ -23,7 +23,7 @@ from parcade.cluster.versions import versions
 from parcade.config.settings import TrainSettings
 from parcade.env.spec import EnvSpec
 from parcade.errors import PoolError
-from parcade.train.spread.messages import Death, Failed, Holding, LearnerOrders
+from parcade.train.spread.messages import Death, Failed, Holding, LearnerOrders, by_value
 
 log = logging.getLogger("parcade.train")
 START_S = 180.0  # what a learner gets to be scheduled and to open its games
@@ -154,8 +154,7 @@ class RayCrew:
     def send(self, learner: int, command: Any) -> None:
         """Hand over a command."""
         post = self._posted[learner]
-        by_value = pickle.dumps(command, pickle.HIGHEST_PROTOCOL)
-        self._wait_for(learner, post, post.actor.obey.remote(by_value, self._generation), self._deadline_s)
+        self._wait_for(learner, post, post.actor.obey.remote(by_value(command), self._generation), self._deadline_s)
 
     def receive(self, learners: set[int], timeout_s: float) -> list[tuple[int, Any]]:
         """Return what was heard of these learners, each of which has a command: answers and deaths."""

@@ -16,7 +16,7 @@ from parcade.cluster.gloo_exchange import GlooExchange, GlooPlace, TrainingOverE
 from parcade.cluster.versions import difference, versions
 from parcade.pool.mapped import sweep_stale
 from parcade.train.spread.holder import ShardHolder
-from parcade.train.spread.messages import Failed, LearnerOrders
+from parcade.train.spread.messages import Failed, LearnerOrders, by_value
 from parcade.train.spread.told import Told
 
 FETCH_S = 120.0  # what a node gets to fetch ROMs and save states
@@ -105,4 +105,4 @@ def fault_of(error: Exception) -> Failed:
 
 def packed_answer(answer: Any) -> bytes:
     """Return an answer with what was logged until now."""
-    return pickle.dumps((Told.drained(), answer), pickle.HIGHEST_PROTOCOL)
+    return by_value((Told.drained(), answer))

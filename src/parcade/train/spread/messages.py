@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import pickle
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from gymnasium import spaces
 from torch import Tensor
 
@@ -159,3 +162,20 @@ class Death:
     """A learner is gone."""
 
     words: str
+
+
+class _Pickler(pickle.Pickler):
+    """Writes tensors as arrays: torch's own way takes nine times as long, and a pipe's would share their memory."""
+
+    def reducer_override(self, value: Any) -> Any:
+        """Return how a tensor is made again; everything else goes its usual way."""
+        if isinstance(value, Tensor):
+            return torch.from_numpy, (value.detach().numpy(),)
+        return NotImplemented
+
+
+def by_value(message: Any) -> bytes:
+    """Return a message by value."""
+    into = io.BytesIO()
+    _Pickler(into, pickle.HIGHEST_PROTOCOL).dump(message)
+    return into.getvalue()

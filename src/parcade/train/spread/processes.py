@@ -25,7 +25,7 @@ from parcade.host.child_process import (
 from parcade.pool.mapped import MappedArrays, sweep_stale
 from parcade.train.spread.holder import Meeting, ShardHolder
 from parcade.train.spread.mapped_exchange import MappedExchange, MappedPlace, exchange_fields
-from parcade.train.spread.messages import Death, Failed, LearnerOrders
+from parcade.train.spread.messages import Death, Failed, LearnerOrders, by_value
 from parcade.train.spread.told import Told
 
 log = logging.getLogger("parcade.train")
@@ -95,7 +95,7 @@ class LearnerProcesses:
         """Hand over a command; a learner that is gone is found out by who waits for the answer."""
         self._note_asked(learner, self._deadline_s)
         with contextlib.suppress(OSError):
-            self._pipes[learner].send_bytes(_packed(command))
+            self._pipes[learner].send_bytes(by_value(command))
 
     def _note_asked(self, learner: int, patience_s: float) -> None:
         self._asked_s[learner] = time.monotonic() + patience_s
@@ -196,13 +196,8 @@ def _opened(orders: LearnerOrders, pipe: Connection) -> ShardHolder:
     return holder
 
 
-def _packed(message: Any) -> bytes:
-    """Return a message by value: a pipe's own pickling would hand over tensors as memory that both sides share."""
-    return pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
-
-
 def _say(pipe: Connection, answer: Any) -> None:
     try:
-        pipe.send_bytes(_packed((Told.drained(), answer)))
+        pipe.send_bytes(by_value((Told.drained(), answer)))
     except OSError:
         os._exit(0)  # the trainer is gone
