@@ -72,6 +72,13 @@ def console_for(system: str, wanted: str = AUTO) -> ConsoleKind:
     return _kinds[wanted]
 
 
+def missing_for(system: str, wanted: str = AUTO) -> str | None:
+    """Return the console that ``auto`` would take for games of ``system`` if it were installed; None: it takes that."""
+    taken = console_for(system, wanted)
+    first = next(kind for kind in _by_priority() if kind.plays(system))
+    return first.name if wanted == AUTO and first is not taken else None
+
+
 def open_console(rom: Rom, wanted: str = AUTO, system: str | None = None) -> Console:
     """Return a console with ``rom`` inside; ``system`` names the machine where the ROM's header does not tell it."""
     kind, system = _kind_of(rom, wanted, system)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from parcade.console.registry import console_for
+from parcade.console.registry import console_for, missing_for
 from parcade.env.make import make_game, save_state_files
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
@@ -30,10 +30,17 @@ def workers_for(spec: EnvSpec, n_envs: int, n_workers: int | None) -> int | None
         )
     if not one_console_per_process(spec):
         return n_workers
+    why = _why_libretro(spec)
     if n_workers not in (None, n_envs):
         raise SettingsError(
-            f"n_workers is {n_workers}, but {spec.label} plays on libretro, which runs one console per process; "
+            f"n_workers is {n_workers}, but {spec.label} plays on libretro{why}, which runs one console per process; "
             f"{n_envs} games need {n_envs} workers: leave n_workers out, or give fewer n_envs"
         )
-    log.warning("%s plays on libretro, one console per process: each of %d games gets a worker", spec.label, n_envs)
+    told = (spec.label, why, n_envs)
+    log.warning("%s plays on libretro%s, one console per process: each of %d games gets a worker", *told)
     return n_envs
+
+
+def _why_libretro(spec: EnvSpec) -> str:
+    missing = missing_for(make_game(spec).system, spec.console)
+    return "" if missing is None else f" ({missing} is not here; `parcade doctor` says what it needs)"

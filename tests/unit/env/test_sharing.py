@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import re
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,23 @@ def test_without_mgba_a_gba_game_plays_on_libretro(monkeypatch: pytest.MonkeyPat
     assert one_console_per_process(EnvSpec(game="meadow"))
     here.clear()
     assert console_for("gba").name == "mgba"  # whose error names both ways to install
+
+
+def test_who_wants_few_workers_learns_that_mgba_is_missing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Libretro was not asked for, so its limit alone would explain nothing."""
+    real, here = importlib.util.find_spec, {"stable_retro": True}
+    monkeypatch.setattr(gba, "lib", None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: here.get(name) or real(name))
+    said = "plays on libretro (mgba is not here; `parcade doctor` says what it needs)"
+    with pytest.raises(SettingsError, match=re.escape(said)):
+        workers_for(EnvSpec(game="meadow"), 4, 1)
+    workers_for(EnvSpec(game="meadow"), 4, None)
+    assert said in caplog.text
+    caplog.clear()
+    workers_for(EnvSpec(game="meadow", console="libretro"), 4, None)
+    assert "plays on libretro, one console" in caplog.text
 
 
 def test_libretro_gives_each_game_a_worker_and_says_so(caplog: pytest.LogCaptureFixture) -> None:
