@@ -2,6 +2,7 @@
 
 import inspect
 import os
+import signal
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -9,6 +10,9 @@ from pathlib import Path
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell starts `make test &`; no test of Ctrl-C could pass
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SHARED = ("module", "package", "class")
 _ONE_AT_A_TIME = "tests/cluster/"  # two Ray clusters on two cores wait for each other's processes
@@ -46,6 +50,23 @@ def pytest_runtest_call(item):
         if find_spec("mgba") is None and "mGBA cannot be loaded" in str(error):
             pytest.skip(_NO_GBA)
         raise
+
+
+def pytest_configure(config):
+    """Name a failed test at once: who runs all of them waits minutes for the summary."""
+    if not hasattr(config, "workerinput"):
+        config.pluginmanager.register(_TellsAtOnce(config), "tells-at-once")
+
+
+class _TellsAtOnce:
+    def __init__(self, config):
+        self._config = config
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            terminal = self._config.pluginmanager.get_plugin("terminalreporter")
+            why = getattr(getattr(report.longrepr, "reprcrash", None), "message", str(report.longrepr))
+            terminal.write_line(f"\nFAILED {report.nodeid}: {' '.join(why.split())[:300]}", red=True)
 
 
 def pytest_terminal_summary(terminalreporter):
