@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import statistics
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -108,6 +109,25 @@ class KeptMachines(RayMachines):
         return self.crews[-1]
 
 
+class ApartTurns:
+    """Two trainings that exchange nothing, a node for each: what the two cores give when both work."""
+
+    def __init__(self, settings: TrainSettings, folder: Path, stack: ExitStack) -> None:
+        self._turns = [
+            TrainingTurns(settings, RunFolder.create(str(folder), f"apart-{job}"), stack, RayMachines(job, 2))
+            for job in range(2)
+        ]
+
+    def turn(self, seconds: float) -> float:
+        """Have both play and learn for about ``seconds``; return the steps per second of both together."""
+        with ThreadPoolExecutor(len(self._turns)) as threads:
+            rates = list(threads.map(lambda turns: turns.turn(seconds), self._turns))
+        return float(sum(rates))
+
+    def close(self) -> None:
+        """Do nothing: who opened the stack closes it."""
+
+
 class PinnedTurns(TrainingTurns):
     """A training without a cluster, on one core with its worker."""
 
@@ -130,6 +150,7 @@ def _measure(case: str, rounds: int, seconds: float, folder: Path, with_rllib: b
             "plain": plain,
             "1 node": TrainingTurns(over_ray, RunFolder.create(str(folder), f"{case}-1"), stack, machines),
             "2 nodes": TrainingTurns(two, RunFolder.create(str(folder), f"{case}-2"), stack, machines),
+            "2 nodes apart": ApartTurns(over_ray, folder / case, stack),
         }
         why_no_rllib = _add_rllib(contenders, case, stack) if with_rllib else "left out"
         sizes = flat_size(plain.training.policy.parameters())
@@ -139,6 +160,7 @@ def _measure(case: str, rounds: int, seconds: float, folder: Path, with_rllib: b
     return {
         "case": case,
         "efficiency": median_ratio(rates["2 nodes"], [2 * rate for rate in rates["1 node"]]),
+        "efficiency_apart": median_ratio(rates["2 nodes apart"], [2 * rate for rate in rates["1 node"]]),
         "overhead": 1.0 - median_ratio(rates["1 node"], rates["plain"]),
         "bytes_per_update": {"measured": sent, "theory": _theory(two, sizes), "weights": sizes},
         "rllib": _beside_rllib(rates, why_no_rllib),

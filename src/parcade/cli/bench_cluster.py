@@ -36,13 +36,15 @@ def measure(arguments: argparse.Namespace) -> dict[str, Any]:
 def show(result: dict[str, Any]) -> list[Any]:
     """Return the table and what goes below it."""
     table = make_table(
-        "a node for each core", "case", "two nodes, efficiency", "Ray's overhead", "kB per update", "times RLlib"
+        *("a node for each core", "case", "two nodes, efficiency", "two apart, efficiency"),
+        *("Ray's overhead", "kB per update", "times RLlib"),
     )
     for case in result["cases"]:
         sent = case["bytes_per_update"]["measured"] / 1e3
         ratio = case["rllib"]["ratio"]
         beside = f"{ratio:.1f}" if ratio is not None else f"– ({case['rllib']['reason']})"
-        table.add_row(case["case"], f"{case['efficiency']:.2f}", f"{case['overhead']:.1%}", f"{sent:,.0f}", beside)
+        shares = (f"{case['efficiency']:.2f}", f"{case['efficiency_apart']:.2f}", f"{case['overhead']:.1%}")
+        table.add_row(case["case"], *shares, f"{sent:,.0f}", beside)
     same = ", ".join(
         f"{name}: {'same bits' if is_same else 'OTHER BITS'}" for name, is_same in result["same_bits"].items()
     )
