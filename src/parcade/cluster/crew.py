@@ -7,7 +7,7 @@ import logging
 import pickle
 import time
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ray.exceptions import GetTimeoutError, RayError, RayTaskError
@@ -18,6 +18,7 @@ from parcade.cluster.gloo_exchange import GlooPlace
 from parcade.cluster.learner import LOST, UNFIT, RayLearner, sweep_node
 from parcade.cluster.nodes import Nodes
 from parcade.cluster.notice_board import ABANDONED, NoticeBoard
+from parcade.cluster.pieces import count_for, in_pieces
 from parcade.cluster.placement import Place, check_cores, is_crowded, spread_out, with_workers, workers_each
 from parcade.cluster.versions import versions
 from parcade.config.settings import TrainSettings
@@ -39,7 +40,8 @@ class Posted:
     actor: Any
     place: Place
     reserved: float  # cores that Ray keeps for it
-    answer: Any = None  # what it will answer, while it is busy
+    kind: type | None = None  # of the command it obeys; None: it opens its games
+    answer: list[Any] = field(default_factory=list)  # the pieces of what it will answer
     until_s: float = 0.0  # when it is taken for hung
     beats: int = 0
     is_open: bool = False
@@ -56,6 +58,7 @@ class RayCrew:
         check_cores(self._nodes.cores(), len(holdings), self._each or 1)
         self._files = SentFiles(ray, spec)
         self._posted: dict[int, Posted] = {}
+        self._sizes: dict[tuple[int, type | None], int] = {}  # bytes of what a learner last answered to such a command
         self._homeless: dict[int, float] = {}  # learners without a place, and since when
         self._looked_s = self._moved_s = 0.0
         self._board: NoticeBoard | None = None
@@ -101,9 +104,9 @@ class RayCrew:
         )
         actor = made.remote(orders, self._files.sent, self._files.refs, versions())
         post = self._posted[learner] = Posted(actor, place, reserved)
-        self._wait_for(learner, post, actor.opened.remote(), START_S)
+        self._wait_for(learner, post, [actor.opened.remote()], START_S)
 
-    def _wait_for(self, learner: int, post: Posted, answer: Any, patience_s: float) -> None:
+    def _wait_for(self, learner: int, post: Posted, answer: list[Any], patience_s: float) -> None:
         post.answer, post.until_s, post.beats = answer, time.monotonic() + patience_s, self._beat(learner)
 
     def _beat(self, learner: int) -> int:
@@ -153,14 +156,18 @@ class RayCrew:
 
     def send(self, learner: int, command: Any) -> None:
         """Hand over a command."""
-        post = self._posted[learner]
-        self._wait_for(learner, post, post.actor.obey.remote(by_value(command), self._generation), self._deadline_s)
+        post, packed = self._posted[learner], by_value(command)
+        post.kind = type(command)
+        count = count_for(self._sizes.get((learner, post.kind), 0))
+        sent = in_pieces(packed, count_for(len(packed)))
+        answer = post.actor.obey.options(num_returns=count).remote(self._generation, count, *sent)
+        self._wait_for(learner, post, answer if count > 1 else [answer], self._deadline_s)
 
     def receive(self, learners: set[int], timeout_s: float) -> list[tuple[int, Any]]:
         """Return what was heard of these learners, each of which has a command: answers and deaths."""
         for learner in sorted(learners & set(self._homeless)):
             self._settle(learner)
-        asked = {self._posted[one].answer: one for one in learners if one in self._posted}
+        asked = {self._posted[one].answer[0]: one for one in learners if one in self._posted}
         if not asked:
             time.sleep(timeout_s)
             return []
@@ -174,11 +181,13 @@ class RayCrew:
         """Return an answer, or the learner's death; None where it only looks for another node."""
         post = self._posted[learner]
         try:
-            told, found = pickle.loads(self._ray.get(post.answer, timeout=self._deadline_s))
+            packed = b"".join(self._ray.get(post.answer, timeout=self._deadline_s))
         except RayError as error:
             if not post.is_open and "__init__" in str(error):
                 return self._turned_away(learner, UNFIT, f"cannot run Parcade: {_last_line(error)}")
             return Death(self._buried(learner, error))
+        self._sizes[learner, post.kind] = len(packed)
+        told, found = pickle.loads(packed)
         for level, text in told:
             log.log(level, "%s", text)
         if isinstance(found, Failed) and not post.is_open:

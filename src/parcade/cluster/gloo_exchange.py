@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
 from datetime import timedelta
@@ -59,10 +59,11 @@ class GlooExchange:
         self.bytes_sent = self._updates = 0  # to other learners, in so many updates
         self._slice = -(-place.n_weights // self._n_learners)
         self._whole = sends_whole(place.n_weights, self._n_learners, len(self.held))
-        rows = (self._n_learners, len(self.held), place.n_weights if self._whole else self._slice)
-        self._own = torch.zeros(rows[1:] if self._whole else rows)
-        self._all = torch.zeros(rows)
-        self._sum = torch.zeros(rows[2])
+        n_others, n_held = self._n_learners - 1, len(self.held)
+        # Whole gradients go to the others only, one copy for each; slices also to ourselves.
+        shape = (max(1, n_others), n_held, place.n_weights) if self._whole else (self._n_learners, n_held, self._slice)
+        self._own, self._found = torch.zeros(shape), torch.zeros(shape)
+        self._sum = torch.zeros(self._slice)
         self._sums = torch.zeros(self._n_learners, self._slice)
 
     def begin(self, attempt: int) -> None:
@@ -108,7 +109,7 @@ class GlooExchange:
         """Hand over the gradient of one shard that is held."""
         at = shard - self.held.start
         if self._whole:
-            self._own[at].copy_(gradient)
+            self._own[:, at].copy_(gradient)
         else:
             for owner, part in enumerate(torch.split(gradient, self._slice)):
                 self._own[owner, at, : len(part)].copy_(part)
@@ -117,20 +118,23 @@ class GlooExchange:
     def add_up(self, into: Tensor) -> None:
         """Write the sum of all shards' gradients, added in their order."""
         if self._group is None:
-            _add_in_order(self._own, into)
+            _add_in_order(self._own[0], into)
         elif self._whole:
-            self._all_gather(self._all, self._own)
-            _add_in_order(self._all.reshape(self.n_shards, -1), into)
+            self._swap([0 if learner == self._learner else 1 for learner in range(self._n_learners)])
+            found = [*self._found[: self._learner], self._own[0], *self._found[self._learner :]]
+            _add_in_order([gradient for shards in found for gradient in shards], into)
         else:
-            self._reduce_slices(self._group)
+            self._swap([1] * self._n_learners)
+            _add_in_order(self._found.flatten(0, 1), self._sum)
+            self._all_gather(self._sums, self._sum)
             into.copy_(self._sums.reshape(-1)[: len(into)])
 
-    def _reduce_slices(self, group: Any) -> None:
-        per_learner = self._own[0].numel()
-        self._finish(lambda: group.alltoall_base(self._all, self._own, [], []))
-        self.bytes_sent += (self._n_learners - 1) * per_learner * 4
-        _add_in_order(self._all.reshape(self.n_shards, -1), self._sum)
-        self._all_gather(self._sums, self._sum)
+    def _swap(self, rows: list[int]) -> None:
+        """Send each learner so many rows (none or one) of what is ours, and get as many of its own."""
+        group, sizes = self._group, [count * self._own[0].numel() for count in rows]
+        own, found = self._own.view(-1), self._found.view(-1)
+        self._finish(lambda: group.alltoall_base(found, own, sizes, sizes))
+        self.bytes_sent += (self._n_learners - 1) * self._own[0].numel() * 4
 
     def _all_gather(self, into: Tensor, mine: Tensor) -> None:
         group = self._group
@@ -206,7 +210,7 @@ def bytes_per_step(n_weights: int, n_learners: int, n_held: int, whole: bool) ->
     return (n_learners - 1) * (n_held + 1) * -(-n_weights // n_learners) * 4
 
 
-def _add_in_order(gradients: Tensor, into: Tensor) -> None:
+def _add_in_order(gradients: Sequence[Tensor] | Tensor, into: Tensor) -> None:
     into.copy_(gradients[0])
     for gradient in gradients[1:]:
         into.add_(gradient)

@@ -13,6 +13,7 @@ from ray.exceptions import GetTimeoutError, ObjectLostError
 
 from parcade.cluster.files import NodeFiles, Sent, sweep_folders
 from parcade.cluster.gloo_exchange import GlooExchange, GlooPlace, TrainingOverError
+from parcade.cluster.pieces import in_pieces
 from parcade.cluster.versions import difference, versions
 from parcade.pool.mapped import sweep_stale
 from parcade.train.spread.holder import ShardHolder
@@ -58,18 +59,19 @@ class RayLearner:
         """Return what the trainer has to know of the games, or why there are none."""
         return packed_answer(self._first)
 
-    def obey(self, packed: bytes, generation: int) -> bytes:
-        """Do what the trainer asks for; return the answer."""
+    def obey(self, generation: int, n_pieces: int, *packed: bytes) -> bytes | list[bytes]:
+        """Do what the trainer asks for; return the answer in so many pieces."""
         try:
             assert self._holder is not None
             if self._exchange is not None:
                 self._exchange.generation = generation
-            return packed_answer(self._holder.obey(pickle.loads(packed)))
+            answer = packed_answer(self._holder.obey(pickle.loads(b"".join(packed))))
         except TrainingOverError:
             self.close(at_once=True)
             raise
         except Exception as error:
-            return packed_answer(fault_of(error))
+            answer = packed_answer(fault_of(error))
+        return answer if n_pieces == 1 else in_pieces(answer, n_pieces)
 
     def close(self, at_once: bool = False) -> None:
         """End the games and remove the files; twice is fine."""
