@@ -20,7 +20,7 @@ from parcade.bench.rllib_peer import RllibTurns, RllibUnavailableError
 from parcade.bench.scale_model import Load, Network, efficiency
 from parcade.bench.turns import TrainingTurns
 from parcade.cluster.connection import connected
-from parcade.cluster.gloo_exchange import bytes_per_step, sends_whole
+from parcade.cluster.gradient_part import bytes_per_step, sends_whole
 from parcade.cluster.opening import RayMachines
 from parcade.config.settings import TrainSettings, make_settings
 from parcade.env.spec import EnvSpec

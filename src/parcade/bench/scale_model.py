@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from parcade.cluster.gloo_exchange import bytes_per_step, sends_whole
+from parcade.cluster.gradient_part import bytes_per_step, sends_whole
 
 Floats = npt.NDArray[np.float64]
 NODES = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000)

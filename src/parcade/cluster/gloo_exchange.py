@@ -1,16 +1,14 @@
 """Learners of several machines exchange gradients over gloo, and add them up in the order of the shards.
 
-Where the network is large, each learner adds up one slice for all of them: every learner sends the slices of its
-shards to who adds them, and gets all sums back. What a learner sends does not grow with the number of learners. A small
-network is sent whole, which takes one meeting instead of two. Either way the sum of an element is made of the same
-additions in the same order.
+What follows the convolutions is known first and holds most of the weights: it is sent while their gradient is computed.
 """
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as NotYetError
 from datetime import timedelta
@@ -20,12 +18,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from parcade.cluster.gradient_part import GradientPart, add_in_order, sends_whole
 from parcade.cluster.notice_board import NoticeBoard, c10d
 from parcade.learn.exchange import FloatSK
 from parcade.train.spread.mapped_exchange import UpdateAbandonedError
 from parcade.train.spread.messages import Holding
 
-SMALL = 1 << 17  # bytes that a learner may send more for having one meeting instead of two
 _GLANCE_S = 0.2
 _GLANCE = timedelta(seconds=_GLANCE_S)
 _BEAT_S = 0.5  # between two notes to the trainer
@@ -57,14 +55,22 @@ class GlooExchange:
         self._group: Any = None
         self._attempt, self._beats, self._said_s = 0, 0, 0.0
         self.bytes_sent = self._updates = 0  # to other learners, in so many updates
-        self._slice = -(-place.n_weights // self._n_learners)
         self._whole = sends_whole(place.n_weights, self._n_learners, len(self.held))
-        n_others, n_held = self._n_learners - 1, len(self.held)
-        # Whole gradients go to the others only, one copy for each; slices also to ourselves.
-        shape = (max(1, n_others), n_held, place.n_weights) if self._whole else (self._n_learners, n_held, self._slice)
-        self._own, self._found = torch.zeros(shape), torch.zeros(shape)
-        self._sum = torch.zeros(self._slice)
-        self._sums = torch.zeros(self._n_learners, self._slice)
+        self._ends: tuple[int, ...] = (0, place.n_weights)  # of the parts in which the gradient is sent
+        self._parts = self._new_parts()
+
+    def split_at(self, first: int) -> bool:
+        """Note that what follows ``first`` will be given ahead; return whether that is of use."""
+        if self._n_learners == 1:
+            return False
+        self._ends = (0, first, self._ends[-1])
+        self._parts = self._new_parts()
+        return True
+
+    def _new_parts(self) -> list[GradientPart]:
+        """Return the parts of the gradient, the one that is given first at the beginning."""
+        places = [range(start, stop) for start, stop in itertools.pairwise(self._ends)]
+        return [GradientPart(one, self._learner, self._n_learners, len(self.held), self._whole) for one in places[::-1]]
 
     def begin(self, attempt: int) -> None:
         """Begin an update together with all learners; they meet anew where one of them is a new one."""
@@ -74,6 +80,7 @@ class GlooExchange:
         if self._n_learners > 1 and self._built != self.generation:
             old, self._group, generation = [self._group], None, self.generation
             _let_go(old)
+            self._parts = self._new_parts()  # who is lost may still write into those of before
             self._group = self._patiently(self._meet, "to meet the others")
             self._built = generation
 
@@ -105,50 +112,49 @@ class GlooExchange:
         self._all_gather(found, mine)
         return np.asarray(found.reshape(self.n_shards, -1).numpy())
 
+    def give_ahead(self, shard: int, gradient: Tensor) -> None:
+        """Hand over what follows the split of one shard's gradient; it travels while the rest is computed."""
+        self._take(self._parts[0], shard, gradient)
+
     def give(self, shard: int, gradient: Tensor) -> None:
-        """Hand over the gradient of one shard that is held."""
-        at = shard - self.held.start
-        if self._whole:
-            self._own[:, at].copy_(gradient)
-        else:
-            for owner, part in enumerate(torch.split(gradient, self._slice)):
-                self._own[owner, at, : len(part)].copy_(part)
+        """Hand over the gradient of one shard that is held, or what of it was not given ahead."""
+        self._take(self._parts[-1], shard, gradient)
+
+    def _take(self, part: GradientPart, shard: int, gradient: Tensor) -> None:
+        part.take(shard - self.held.start, gradient)
+        if self._group is not None and shard == self.held[-1]:
+            part.work = self._start(lambda: part.swap(self._group))
+            self.bytes_sent += part.bytes_swapped
         self.beat()
 
     def add_up(self, into: Tensor) -> None:
         """Write the sum of all shards' gradients, added in their order."""
-        if self._group is None:
-            _add_in_order(self._own[0], into)
-        elif self._whole:
-            self._swap([0 if learner == self._learner else 1 for learner in range(self._n_learners)])
-            found = [*self._found[: self._learner], self._own[0], *self._found[self._learner :]]
-            _add_in_order([gradient for shards in found for gradient in shards], into)
-        else:
-            self._swap([1] * self._n_learners)
-            _add_in_order(self._found.flatten(0, 1), self._sum)
-            self._all_gather(self._sums, self._sum)
-            into.copy_(self._sums.reshape(-1)[: len(into)])
-
-    def _swap(self, rows: list[int]) -> None:
-        """Send each learner so many rows (none or one) of what is ours, and get as many of its own."""
-        group, sizes = self._group, [count * self._own[0].numel() for count in rows]
-        own, found = self._own.view(-1), self._found.view(-1)
-        self._finish(lambda: group.alltoall_base(found, own, sizes, sizes))
-        self.bytes_sent += (self._n_learners - 1) * self._own[0].numel() * 4
+        for part in self._parts:
+            if self._group is not None:
+                self._await(part.work)
+            total = into[part.place.start : part.place.stop]
+            if self._group is None or self._whole:
+                add_in_order(part.gradients(), total)
+            else:
+                add_in_order(part.gradients(), part.sum)
+                self._all_gather(part.sums, part.sum)
+                total.copy_(part.sums.reshape(-1)[: len(total)])
 
     def _all_gather(self, into: Tensor, mine: Tensor) -> None:
         group = self._group
         assert group is not None
-        self._finish(lambda: group.allgather([list(into)], [mine]))
+        self._await(self._start(lambda: group.allgather([list(into)], [mine])))
         self.bytes_sent += (self._n_learners - 1) * mine.numel() * mine.element_size()
 
-    def _finish(self, start: Callable[[], Any]) -> None:
-        """Wait until all learners have come as far; what is not to be waited for any longer is abandoned."""
-        until_s = time.monotonic() + 2 * self._deadline_s
+    def _start(self, send: Callable[[], Any]) -> Any:
         try:
-            work = start()
+            return send()
         except RuntimeError as error:
             raise self._lost(error) from None
+
+    def _await(self, work: Any) -> None:
+        """Wait until all learners have come as far; what is not to be waited for any longer is abandoned."""
+        until_s = time.monotonic() + 2 * self._deadline_s
         while True:
             # A wait that was too short and a broken link raise the same. What is over by now is asked how it ended.
             is_over = work.is_completed()
@@ -194,26 +200,6 @@ class GlooExchange:
                 self._look_up(until_s)
             except RuntimeError as error:
                 raise self._lost(error) from None
-
-
-def sends_whole(n_weights: int, n_learners: int, n_held: int) -> bool:
-    """Whether every learner gets all gradients as they are: few bytes more are cheaper than a second meeting."""
-    return bytes_per_step(n_weights, n_learners, n_held, True) <= SMALL + bytes_per_step(
-        n_weights, n_learners, n_held, False
-    )
-
-
-def bytes_per_step(n_weights: int, n_learners: int, n_held: int, whole: bool) -> int:
-    """Return what one learner sends to others for one optimiser step."""
-    if whole:
-        return (n_learners - 1) * n_held * n_weights * 4
-    return (n_learners - 1) * (n_held + 1) * -(-n_weights // n_learners) * 4
-
-
-def _add_in_order(gradients: Sequence[Tensor] | Tensor, into: Tensor) -> None:
-    into.copy_(gradients[0])
-    for gradient in gradients[1:]:
-        into.add_(gradient)
 
 
 def _let_go(held: list[Any]) -> None:

@@ -80,6 +80,14 @@ class PixelEncoder(nn.Module):
         return encoded
 
 
+def after_convolutions(module: nn.Module) -> nn.Parameter | None:
+    """Return the first parameter behind the last convolution; None where there is no convolution."""
+    own = {id(weight) for part in module.modules() if isinstance(part, nn.Conv2d) for weight in part.parameters()}
+    parameters = list(module.parameters())
+    last = max((at for at, parameter in enumerate(parameters) if id(parameter) in own), default=None)
+    return None if last is None else parameters[last + 1]
+
+
 class VectorEncoder(nn.Module):
     """Any other leaf -> (batch, size), flattened to float32 and, where asked for, scaled by its running moments."""
 

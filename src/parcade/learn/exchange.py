@@ -22,6 +22,14 @@ class Exchange(Protocol):
         """Hand over a row for each shard that is held; return the rows of all shards, in their order."""
         ...
 
+    def split_at(self, first: int) -> bool:
+        """Note that what follows ``first`` of a gradient is known before the rest; return whether that is of use."""
+        ...
+
+    def give_ahead(self, shard: int, gradient: Tensor) -> None:
+        """Hand over what follows the split; ``give`` comes later."""
+        ...
+
     def give(self, shard: int, gradient: Tensor) -> None:
         """Hand over the gradient of one shard that is held; it may be overwritten afterwards."""
         ...
@@ -41,6 +49,13 @@ class LocalExchange:
     def gather(self, own: FloatSK) -> FloatSK:
         """Return the rows: there are no others."""
         return own
+
+    def split_at(self, first: int) -> bool:
+        """Return False: nothing is sent."""
+        return False
+
+    def give_ahead(self, shard: int, gradient: Tensor) -> None:
+        """Do nothing: ``give`` has all of it."""
 
     def give(self, shard: int, gradient: Tensor) -> None:
         """Add a gradient; they come in the order of the shards."""

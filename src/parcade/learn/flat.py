@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
 
 import torch
 from torch import Tensor, nn
@@ -25,6 +25,7 @@ class FlatParameters:
         self.weights = nn.Parameter(torch.zeros(sum(sizes), dtype=like.dtype, device=like.device))
         self.weights.grad = torch.zeros_like(self.weights)
         self._gradients: list[Tensor] = []
+        self._firsts: list[int] = []
         first = 0
         for parameter, size in zip(self._parameters, sizes, strict=True):
             place = slice(first, first + parameter.numel())
@@ -32,7 +33,30 @@ class FlatParameters:
             view.copy_(parameter.data)
             parameter.data = view
             self._gradients.append(_shaped(self.weights.grad[place], parameter))
+            self._firsts.append(first)
             first += size
+
+    def place_of(self, parameter: Tensor) -> int:
+        """Return where a parameter begins in the block."""
+        return self._firsts[[id(own) for own in self._parameters].index(id(parameter))]
+
+    def tell_when_known(self, first: Tensor, tell: Callable[[], None]) -> None:
+        """Have ``tell`` called whenever the gradients of ``first`` and all behind it stand in the block.
+
+        Backwards, they are known before those of the parameters in front of them.
+        """
+        place, known = self.place_of(first), set()
+        watched = [at for at, start in enumerate(self._firsts) if start >= place]
+
+        def note(at: int, gradient: Tensor) -> None:
+            self._gradients[at].copy_(gradient)
+            known.add(at)
+            if len(known) == len(watched):
+                known.clear()
+                tell()
+
+        for at in watched:
+            self._parameters[at].register_hook(partial(note, at))  # type: ignore[no-untyped-call]
 
     def gradients_of(self, loss: Tensor) -> None:
         """Put the gradients of ``loss`` into the block; those of the step before are overwritten."""

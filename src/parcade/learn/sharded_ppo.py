@@ -18,6 +18,7 @@ from parcade.errors import ModelFileError
 from parcade.learn.actors import PolicyPlays
 from parcade.learn.advantage import gae
 from parcade.learn.block_part import BlockPart
+from parcade.learn.encoders import after_convolutions
 from parcade.learn.exchange import Exchange, FloatSK
 from parcade.learn.flat import FlatAdam, FlatParameters
 from parcade.learn.loss import PpoSettings, Tracked, approx_kl, ppo_loss
@@ -73,6 +74,8 @@ class ShardedPpo(PolicyPlays):
         self.flat = FlatParameters(list(policy.parameters()))
         by_hand = policy.values_apart and policy.device.type == "cpu" and has_backward_kernels()
         self._manual = ManualGradients(policy, self.flat, self.settings.batch_size) if by_hand else None
+        self._at_work: int | None = None  # the shard whose gradient is computed
+        self._split_gradient()
         self.optimiser = FlatAdam(self.flat.weights, settings.learning_rate)
         places = [range(at * shard_envs, (at + 1) * shard_envs) for at in range(len(exchange.held))]
         self.shards = [
@@ -82,6 +85,17 @@ class ShardedPpo(PolicyPlays):
         self._updates = 0
         self._trusts_actors: bool | None = None  # not known before the first rollout
         self.values: npt.NDArray[np.float32] | None = None  # (T + 1, N) of the last rollout's observations
+
+    def _split_gradient(self) -> None:
+        """Have the exchange begin with what is known first: all that follows the convolutions."""
+        first = after_convolutions(self.policy)
+        if first is not None and self._exchange.split_at(self.flat.place_of(first)):
+            self.flat.tell_when_known(first, self._give_ahead)
+
+    def _give_ahead(self) -> None:
+        assert self._at_work is not None
+        assert self.flat.weights.grad is not None
+        self._exchange.give_ahead(self._at_work, self.flat.weights.grad)
 
     def update(self, block: Block, left: float = 1.0) -> dict[str, float]:
         """Take all epochs over the block; return what happened, as plain numbers."""
@@ -121,6 +135,7 @@ class ShardedPpo(PolicyPlays):
         gradient = self.flat.weights.grad
         assert gradient is not None
         for shard, batch, told in zip(self.shards, batches, tracked, strict=True):
+            self._at_work = shard.number
             told.append(self._gradient(batch, settings))
             self._exchange.give(shard.number, gradient)
         self._exchange.add_up(gradient)

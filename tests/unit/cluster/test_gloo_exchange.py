@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from parcade.cluster import gloo_exchange
-from parcade.cluster.gloo_exchange import GlooExchange, GlooPlace, bytes_per_step, sends_whole
+from parcade.cluster import gradient_part
+from parcade.cluster.gloo_exchange import GlooExchange, GlooPlace
+from parcade.cluster.gradient_part import bytes_per_step, sends_whole
 from parcade.cluster.notice_board import ABANDONED, NoticeBoard
 from parcade.learn.exchange import LocalExchange
 from parcade.train.spread.mapped_exchange import UpdateAbandonedError
@@ -54,15 +55,20 @@ def together(n_learners, work):
 
 @pytest.mark.parametrize("n_learners", [1, 2, 4])
 @pytest.mark.parametrize("small", [0, 1 << 20])
-def test_the_sum_is_that_of_one_process(n_learners, small, monkeypatch):
-    monkeypatch.setattr(gloo_exchange, "SMALL", small)
+@pytest.mark.parametrize("split", [None, 16, 960])
+def test_the_sum_is_that_of_one_process(n_learners, small, split, monkeypatch):
+    monkeypatch.setattr(gradient_part, "SMALL", small)
     assert sends_whole(N_WEIGHTS, 4, 1) == (small > 0)
 
     def work(exchange, board):
+        ahead = split is not None and exchange.split_at(split)
+        assert ahead == (split is not None and n_learners > 1)
         exchange.begin(1)
         total = torch.empty(N_WEIGHTS)
         for _ in range(3):
             for shard in exchange.held:
+                if ahead:  # the rest is not known yet
+                    exchange.give_ahead(shard, gradients()[shard].index_fill(0, torch.arange(split), torch.nan))
                 exchange.give(shard, gradients()[shard])
             exchange.add_up(total)
         rows = exchange.gather(np.array([[shard, shard / 3] for shard in exchange.held]))
@@ -77,7 +83,8 @@ def test_the_sum_is_that_of_one_process(n_learners, small, monkeypatch):
         np.testing.assert_array_equal(rows, [[shard, shard / 3] for shard in range(N_SHARDS)])
         whole = sends_whole(N_WEIGHTS, n_learners, held)
         table = (n_learners - 1) * held * 2 * 8
-        assert sent == 3 * bytes_per_step(N_WEIGHTS, n_learners, held, whole) + table
+        parts = [N_WEIGHTS] if split is None else [split, N_WEIGHTS - split]
+        assert sent == 3 * sum(bytes_per_step(part, n_learners, held, whole) for part in parts) + table
 
 
 def test_what_a_learner_sends_does_not_grow_with_their_number():
@@ -140,8 +147,8 @@ def waiting_exchange():
 
 def test_what_is_over_just_after_a_wait_is_not_taken_for_lost():
     exchange = waiting_exchange()
-    exchange._finish(LateWork)
+    exchange._await(LateWork())
     assert exchange._built == 0
     with pytest.raises(UpdateAbandonedError, match="Connection closed by peer"):
-        exchange._finish(lambda: LateWork("[tcp/pair.cc:534] Connection closed by peer"))
+        exchange._await(LateWork("[tcp/pair.cc:534] Connection closed by peer"))
     assert exchange._built == -1

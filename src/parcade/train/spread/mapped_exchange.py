@@ -70,6 +70,13 @@ class MappedExchange:
         self._meet()
         return table.copy()
 
+    def split_at(self, first: int) -> bool:
+        """Return False: a copy in memory is over as soon as it begins."""
+        return False
+
+    def give_ahead(self, shard: int, gradient: Tensor) -> None:
+        """Do nothing: ``give`` has all of it."""
+
     def give(self, shard: int, gradient: Tensor) -> None:
         """Hand over the gradient of one shard that is held."""
         self._gradients[(self._round + 1) % 2, shard].copy_(gradient)
