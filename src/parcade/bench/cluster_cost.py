@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import tempfile
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from parcade.bench.cluster_kills import bench_kills
 from parcade.bench.cluster_nodes import LocalCluster, pinned
-from parcade.bench.interleave import interleave, median_ratio
+from parcade.bench.interleave import Contender, interleave, median_ratio
 from parcade.bench.machine import machine
 from parcade.bench.progress import Say, tell_stderr
 from parcade.bench.rllib_peer import RllibTurns, RllibUnavailableError
@@ -34,6 +35,7 @@ from parcade.train.start import train
 if TYPE_CHECKING:
     from parcade.cluster.crew import RayCrew
 
+Rates = dict[str, list[float]]
 CASES: dict[str, dict[str, Any]] = {
     "features-mlp": {"game": "lantern", "n_envs": 16, "n_steps": 128, "batch_size": 512},
     "small-cnn": {"game": "lantern", "observation": "pixels", "n_envs": 16, "n_steps": 64, "batch_size": 256},
@@ -42,6 +44,7 @@ _UNTOLD = {
     **{"total_timesteps": 10**12, "eval_freq": 0, "save_freq": 0, "final_eval_episodes": 0, "video": False},
     **{"num_threads": 1, "episodes_mb": 0},
 }
+LEFT_OUT: tuple[dict[str, Any], Rates] = {"ratio": None, "reason": "left out"}, {}
 LOOPBACK = Network(latency_s=1e-4, bytes_per_s=1e9, failures_per_hour=0.0)  # two nodes of one machine
 SAME = {
     **{"game": "lantern", "n_envs": 8, "n_steps": 16, "max_steps": 24, "batch_size": 32, "shards": 4, "seed": 3},
@@ -152,40 +155,36 @@ def _measure(case: str, rounds: int, seconds: float, folder: Path, with_rllib: b
             "2 nodes": TrainingTurns(two, RunFolder.create(str(folder), f"{case}-2"), stack, machines),
             "2 nodes apart": ApartTurns(over_ray, folder / case, stack),
         }
-        why_no_rllib = _add_rllib(contenders, case, stack) if with_rllib else "left out"
         sizes = flat_size(plain.training.policy.parameters())
         rates = interleave(contenders, rounds, seconds, say)
         sent = machines.crews[-1].bytes_per_update(0)
         load = _load(contenders["1 node"], one, sizes)
+        # Only now: RLlib's processes take a part of both cores even while it is not their turn.
+        rllib, beside = _rllib_beside(contenders["2 nodes"], case, rounds, seconds, say) if with_rllib else LEFT_OUT
+        rates.update(beside)
     return {
         "case": case,
         "efficiency": median_ratio(rates["2 nodes"], [2 * rate for rate in rates["1 node"]]),
         "efficiency_apart": median_ratio(rates["2 nodes apart"], [2 * rate for rate in rates["1 node"]]),
         "overhead": 1.0 - median_ratio(rates["1 node"], rates["plain"]),
         "bytes_per_update": {"measured": sent, "theory": _theory(two, sizes), "weights": sizes},
-        "rllib": _beside_rllib(rates, why_no_rllib),
+        "rllib": rllib,
         "load": asdict(load),
         "model_efficiency": efficiency(2, load, LOOPBACK),
         "steps_per_s": {name: statistics.median(found) for name, found in rates.items()},
     }
 
 
-def _add_rllib(contenders: dict[str, Any], case: str, stack: ExitStack) -> str | None:
-    """Add RLlib's PPO with the games and rows of two nodes; return why it cannot be measured, or None."""
+def _rllib_beside(ours: Contender, case: str, rounds: int, seconds: float, say: Say) -> tuple[dict[str, Any], Rates]:
+    """Return how many times as fast two nodes of ours are as RLlib with their games and rows, or why nobody knows."""
     try:
         rllib = RllibTurns(_games(case, 2), n_runners=2)
     except RllibUnavailableError as error:
-        return str(error)
-    stack.callback(rllib.close)
-    contenders["rllib"] = rllib
-    return None
-
-
-def _beside_rllib(rates: dict[str, list[float]], why_not: str | None) -> dict[str, Any]:
-    """Return how many times as fast two nodes of ours are as RLlib on the same cores."""
-    if why_not is not None:
-        return {"ratio": None, "reason": why_not}
-    return {"ratio": median_ratio(rates["2 nodes"], rates["rllib"]), "reason": None}
+        return {"ratio": None, "reason": str(error)}, {}
+    with contextlib.closing(rllib):
+        rates = interleave({"2 nodes": ours, "rllib": rllib}, rounds, seconds, say)
+    found = {"ratio": median_ratio(rates["2 nodes"], rates["rllib"]), "reason": None}
+    return found, {"2 nodes beside rllib": rates["2 nodes"], "rllib": rates["rllib"]}
 
 
 def _games(case: str, nodes: int) -> dict[str, Any]:

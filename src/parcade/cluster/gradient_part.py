@@ -20,7 +20,8 @@ SMALL = 1 << 17  # bytes that a learner may send more for having one meeting ins
 class GradientPart:
     """What is ours of one part, and what the others send of theirs.
 
-    Whole gradients go to the others only, with a copy for each of them; slices go to ourselves too.
+    Whole gradients go to the others only, with a copy for each of them; slices go to ourselves too. Where there is one
+    gradient for one other learner, it is sent from where it stands.
     """
 
     def __init__(self, place: range, learner: int, n_learners: int, n_held: int, whole: bool) -> None:
@@ -30,19 +31,22 @@ class GradientPart:
         shape = (max(1, n_others), n_held, len(place)) if whole else (n_learners, n_held, self._slice)
         self._own, self._found = torch.zeros(shape), torch.zeros(shape)
         self.sum, self.sums = torch.zeros(self._slice), torch.zeros(n_learners, self._slice)
+        self._is_pair = whole and n_others == 1 and n_held == 1
         rows = [int(not whole or other != learner) for other in range(n_learners)]
         self._sizes = [row * self._own[0].numel() for row in rows]
         self.bytes_swapped = n_others * self._own[0].numel() * 4
         self.work: Any = None  # of the swap that is under way
 
     def take(self, at: int, gradient: Tensor) -> None:
-        """Copy this part of the gradient of one shard, the ``at``-th of those that are held."""
+        """Take this part of the gradient of one shard, the ``at``-th of those that are held."""
         own = gradient[self.place.start : self.place.stop]
-        if self._whole:
+        if self._is_pair:
+            self._own = own.view(1, 1, -1)
+        elif self._whole:
             self._own[:, at].copy_(own)
-            return
-        for owner, part in enumerate(torch.split(own, self._slice)):
-            self._own[owner, at, : len(part)].copy_(part)
+        else:
+            for owner, part in enumerate(torch.split(own, self._slice)):
+                self._own[owner, at, : len(part)].copy_(part)
 
     def swap(self, group: Any) -> Any:
         """Begin to send what is ours, and to find what is the others'; return what can be waited for."""
@@ -73,8 +77,11 @@ def bytes_per_step(n_weights: int, n_learners: int, n_held: int, whole: bool) ->
 
 
 def add_in_order(gradients: Iterable[Tensor], into: Tensor) -> None:
-    """Write the sum of gradients, added one after the other."""
+    """Write the sum of gradients, added one after the other; of two, ``into`` may be one."""
     first, *others = gradients
-    into.copy_(first)
-    for gradient in others:
+    if not others:
+        into.copy_(first)
+        return
+    torch.add(first, others[0], out=into)
+    for gradient in others[1:]:
         into.add_(gradient)

@@ -31,7 +31,7 @@ class Exchange(Protocol):
         ...
 
     def give(self, shard: int, gradient: Tensor) -> None:
-        """Hand over the gradient of one shard that is held; it may be overwritten afterwards."""
+        """Hand over the gradient of one shard that is held; of several, it may be overwritten afterwards."""
         ...
 
     def add_up(self, into: Tensor) -> None:

@@ -26,6 +26,7 @@ class FlatParameters:
         self.weights.grad = torch.zeros_like(self.weights)
         self._gradients: list[Tensor] = []
         self._firsts: list[int] = []
+        self._n_copied = len(self._parameters)  # by ``gradients_of``; the others are as soon as they are known
         first = 0
         for parameter, size in zip(self._parameters, sizes, strict=True):
             place = slice(first, first + parameter.numel())
@@ -55,12 +56,14 @@ class FlatParameters:
                 known.clear()
                 tell()
 
+        self._n_copied = watched[0]
         for at in watched:
             self._parameters[at].register_hook(partial(note, at))  # type: ignore[no-untyped-call]
 
     def gradients_of(self, loss: Tensor) -> None:
         """Put the gradients of ``loss`` into the block; those of the step before are overwritten."""
-        copy_all(self._gradients, torch.autograd.grad(loss, self._parameters))
+        found = torch.autograd.grad(loss, self._parameters)
+        copy_all(self._gradients[: self._n_copied], found[: self._n_copied])
 
     def places(self, parameters: Iterable[Tensor]) -> list[Tensor]:
         """Return where these parameters' gradients stand in the block."""
