@@ -210,6 +210,22 @@ def test_each_fault_is_told(
     assert rest[-2:] == ["> wait 1", "1 frames"]
 
 
+@pytest.mark.parametrize(("kind", "number", "bounds"), [("i8", 200, "-128 to 127"), ("bcdx2", -1, "0 to 9999")])
+def test_a_number_that_no_value_of_the_kind_is_narrows_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    token: Session,
+    kind: str,
+    number: int,
+    bounds: str,
+) -> None:
+    monkeypatch.setattr("parcade.cli.inspect._open", lambda given, live: token)
+    assert piped(monkeypatch, f"new {kind}\nequals {number}\nunchanged\n", "--rom", "token.gb") == 1
+    _, begun, _, said, _, left, *_ = capsys.readouterr().out.splitlines()
+    assert said == f"error: {kind} holds {bounds}, so nothing equals {number}"
+    assert begun.split()[0] == left.split()[0] != "0"
+
+
 @pytest.fixture
 def token() -> Iterator[Session]:
     rom = read_rom(ROMS / "token.gb")

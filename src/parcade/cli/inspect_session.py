@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from parcade.console.base import Console
-from parcade.console.search import KINDS, TESTS, Candidates, Layout, Region, hex_lines
+from parcade.console.search import KINDS, TESTS, Candidates, Layout, Region, bounds_of, hex_lines
 from parcade.errors import UserError, did_you_mean
 from parcade.game.map_file import save_map
 from parcade.game.memory_map import Field, MemoryMap
@@ -122,6 +122,9 @@ class Session:
 
     def _narrow(self, test: str, number: str | None = None) -> str:
         amount = None if number is None else _number(number, signed=test == "equals")
+        least, most = bounds_of(self._present().kind)
+        if test == "equals" and amount is not None and not least <= amount <= most:
+            raise InspectError(f"{self._present().kind} holds {least} to {most}, so nothing equals {amount}")
         self._searches.append(self._layout.narrow(self._present(), self._layout.image(self.console), test, amount))
         return self._found()
 

@@ -147,6 +147,19 @@ def _decimal_only(candidates: Candidates) -> Candidates:
     return Candidates(candidates.kind, candidates.places[decimal], candidates.values[decimal])
 
 
+def bounds_of(kind: str) -> tuple[int, int]:
+    """Return the smallest and the largest number of a kind.
+
+    >>> bounds_of("i8"), bounds_of("u16be"), bounds_of("bcdx2")
+    ((-128, 127), (0, 65535), (0, 9999))
+    """
+    n_bytes = KINDS[kind]
+    if kind.startswith("bcd"):
+        return 0, 100**n_bytes - 1
+    size = 1 << 8 * n_bytes
+    return (-size // 2, size // 2 - 1) if kind.startswith("i") else (0, size - 1)
+
+
 def ram_regions(rom: Rom) -> tuple[Region, ...]:
     """Return the RAM a game on this cartridge can keep values in."""
     if rom.system == "gba":
