@@ -98,7 +98,7 @@ def test_five_deaths_end_in_the_same_trials(unbroken, tmp_path, seed):
 
 
 def test_rows_of_a_killed_job_are_enough_where_the_storage_was_not_told(unbroken, tmp_path):
-    """The job dies between the end of a stretch and its line in the journal: nothing is trained again."""
+    """The job dies between the end of a part of a trial and its line in the journal: nothing is trained again."""
     _, sweep = unbroken
     folder = tmp_path / "small"
     shutil.copytree(sweep.folder, folder)

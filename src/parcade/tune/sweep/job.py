@@ -93,7 +93,7 @@ class Job:
         return self._is_stopped
 
     def _train(self, order: Go | New) -> None:
-        from parcade.tune.sweep.stretch import train_stretch
+        from parcade.tune.sweep.trial_part import train_part
 
         sweep, number = self._sweep, order.number
         self._number = number
@@ -101,7 +101,7 @@ class Job:
         self._tell("begun" if isinstance(order, New) else "resumed")
         try:
             settings = self._within_share(sweep.settings_of(trial.point))
-            stretch = train_stretch(
+            part = train_part(
                 sweep.path_of(number),
                 settings,
                 sweep.objective,
@@ -116,8 +116,8 @@ class Job:
             sweep.journal.fail(number, str(error))
             self._tell("failed", str(error))
             return
-        sweep.report(number, order.target, stretch)
-        self._tell(stretch.end)
+        sweep.report(number, order.target, part)
+        self._tell(part.end)
 
     def _within_share(self, settings: Any) -> Any:
         """Return the settings for this job's cores, where the kernel does not see to it, or for its cluster."""

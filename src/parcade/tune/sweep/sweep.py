@@ -24,7 +24,7 @@ from parcade.tune.sweep.records import Go, Ladder, New, Order, TrialRecord, next
 from parcade.tune.sweep.sampling import first_point, grid_points, next_point
 
 if TYPE_CHECKING:
-    from parcade.tune.sweep.stretch import Stretch
+    from parcade.tune.sweep.trial_part import TrialPart
 
 
 MOST_FAILURES = 3  # before the first trial that can be trained
@@ -138,11 +138,11 @@ class Sweep:
                 self.journal.take(order.number, order.target, job)
         return order
 
-    def report(self, number: int, target: int, stretch: Stretch) -> None:
-        """Write down how a stretch ended; one that was stopped goes on another time."""
-        if stretch.end == "stopped":
+    def report(self, number: int, target: int, part: TrialPart) -> None:
+        """Write down how a part of a trial ended; one that was stopped goes on another time."""
+        if part.end == "stopped":
             return
-        rows = stretch.rows
+        rows = part.rows
         missing = self.objective.missing(rows)
         if missing is not None:
             raise SettingsError(f"{self.path_of(number)} {missing}")
@@ -151,7 +151,7 @@ class Sweep:
         for rung, until in passed.items():
             if rung < target:  # known already, but for a trial that does not pause
                 self.journal.score(number, rung, self.objective.rung_score(until))
-        if stretch.end == "rung":
+        if part.end == "rung":
             self.journal.pause(number, target, self.objective.rung_score(rows), facts)
         else:
             facts["reached"] = self.objective.is_reached(rows[-1])

@@ -1,4 +1,4 @@
-"""A stretch of a trial: an ordinary run, trained from where it stands until a rung, its goal or its end."""
+"""Train a part of a trial: an ordinary run, from where it stands until a rung, its goal or its end."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _OF_THE_MACHINE = (
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
-    """How a stretch ended, and the rows that tell what the trial came to by then."""
+class TrialPart:
+    """How a part of a trial ended, and the rows of its run up to there."""
 
     end: Literal["over", "rung", "stopped"]
     rows: list[Row]
 
 
-def train_stretch(
+def train_part(
     path: Path,
     settings: TrainSettings,
     objective: Objective,
@@ -42,7 +42,7 @@ def train_stretch(
     on_row: Told,
     is_stopped: Callable[[], bool],
     machines: Machines | None = None,
-) -> Stretch:
+) -> TrialPart:
     """Train the run at ``path`` until ``target`` env steps; what its rows tell already is not trained again.
 
     The run is paused as Ctrl-C would pause it, so that going on is an exact resume. Its schedules run to the end of
@@ -63,11 +63,11 @@ def train_stretch(
         else:
             take_up_newest(training, {})
         training.run()
-    return _known(path, settings, objective, target) or Stretch("stopped", rows_of(path))
+    return _known(path, settings, objective, target) or TrialPart("stopped", rows_of(path))
 
 
-def _known(path: Path, settings: TrainSettings, objective: Objective, target: int) -> Stretch | None:
-    """Return how the stretch ended as far as the run's rows tell it; None where there is more to train.
+def _known(path: Path, settings: TrainSettings, objective: Objective, target: int) -> TrialPart | None:
+    """Return how the part ended, if the run's rows say so; None where there is more to train.
 
     Rows are a function of the settings, so one that a killed job wrote is as good as any.
     """
@@ -75,11 +75,11 @@ def _known(path: Path, settings: TrainSettings, objective: Objective, target: in
     rows = [row for row in rows_of(path) if is_over or not row.get("final")]
     for index, row in enumerate(rows):
         if objective.is_reached(row):
-            return Stretch("over", rows[: index + 1])
+            return TrialPart("over", rows[: index + 1])
     until = rows_until(rows, target) if target < settings.total_timesteps else None
     if until is not None:
-        return Stretch("rung", until)
-    return Stretch("over", rows) if is_over else None
+        return TrialPart("rung", until)
+    return TrialPart("over", rows) if is_over else None
 
 
 def _check_same(folder: RunFolder, settings: TrainSettings) -> None:
