@@ -57,7 +57,7 @@ class PlaySession:
         self.console.advance(held, 1)
         self.held, self.frames = held, self.frames + 1
         if self.game is not None and self.frames % self._frame_skip == 0:
-            self._settle(self.game)
+            self._count_rewards(self.game)
 
     def restart(self) -> str:
         """Begin an episode, as a training would: from the state that was given, or from power-on; say so."""
@@ -114,7 +114,8 @@ class PlaySession:
             self._state = self.game.read(self.console)
             self._progress = self.game.begin(self._state)
 
-    def _settle(self, game: Game[Any, Any]) -> None:
+    def _count_rewards(self, game: Game[Any, Any]) -> None:
+        """Read the memory after a step, and add its rewards if an episode is under way."""
         before, self._state = self._state, game.read(self.console)
         if self._progress is None:
             return
