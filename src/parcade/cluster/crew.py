@@ -78,9 +78,9 @@ class RayCrew:
         self._end(learner)
         self._generation += 1
         self._homeless[learner] = time.monotonic()
-        self._settle(learner)
+        self._find_node(learner)
 
-    def _settle(self, learner: int) -> None:
+    def _find_node(self, learner: int) -> None:
         """Start a learner that has no place, where there is one."""
         cores, held = self._nodes.cores(), {one: post.place.node for one, post in self._posted.items()}
         waited_s = time.monotonic() - self._homeless[learner]
@@ -166,7 +166,7 @@ class RayCrew:
     def receive(self, learners: set[int], timeout_s: float) -> list[tuple[int, Any]]:
         """Return what was heard of these learners, each of which has a command: answers and deaths."""
         for learner in sorted(learners & set(self._homeless)):
-            self._settle(learner)
+            self._find_node(learner)
         asked = {self._posted[one].answer[0]: one for one in learners if one in self._posted}
         if not asked:
             time.sleep(timeout_s)
@@ -244,7 +244,7 @@ class RayCrew:
         return f"{words} did not start in {START_S:g} s (other jobs may hold the node's cores)"
 
     def _lose(self, learner: int) -> None:
-        self._nodes.doubted.add(self._posted[learner].place.node)
+        self._nodes.suspected.add(self._posted[learner].place.node)
         self._has_lost = True
         self._end(learner)
 

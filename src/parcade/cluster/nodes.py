@@ -21,13 +21,13 @@ class Node(NamedTuple):
 
 
 class Nodes:
-    """All nodes there ever were. Ray takes a dead one for alive for many seconds, so doubted ones are asked."""
+    """All nodes there ever were. Ray takes a dead one for alive for many seconds, so suspected ones are asked."""
 
     def __init__(self, ray: Any, job: int = 0, n_jobs: int = 1) -> None:
         self._ray, self._job, self._n_jobs = ray, job, n_jobs
         self._known: dict[str, Node] = {}
         self.draining: set[str] = set()  # they will leave: who is there moves, nobody comes
-        self.doubted: set[str] = set()  # a learner died there
+        self.suspected: set[str] = set()  # a learner died there
         self.unfit: set[str] = set()
 
     def cores(self) -> dict[str, int]:
@@ -42,9 +42,9 @@ class Nodes:
     def _is_usable(self, node: Node) -> bool:
         if not node.is_alive or not node.cores or node.id in self.unfit | self.draining:
             return False
-        if node.id in self.doubted and not self.answers(node.id):
+        if node.id in self.suspected and not self.answers(node.id):
             return False
-        self.doubted.discard(node.id)
+        self.suspected.discard(node.id)
         return True
 
     def host(self, node: str) -> str:

@@ -153,7 +153,7 @@ class Players:
         self._posts.remove(post)
         self._kill(post)
         self._has_killed = True
-        self._nodes.doubted.add(post.node)
+        self._nodes.suspected.add(post.node)
         words = f"node {self._nodes.host(post.node)} {why} while it played episodes {_said(post.numbers)}"
         if self._left == 0:
             raise PoolError(f"{words}; no restarts are left")
