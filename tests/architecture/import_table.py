@@ -85,7 +85,7 @@ ONLY_IN = {
     "wandb": ("run/trackers/wandb_tracker.py",),
     "mlflow": ("run/trackers/mlflow_tracker.py",),
     "trackio": ("run/trackers/trackio_tracker.py",),
-    "ray": ("cluster/connection.py", "cluster/crew.py", "cluster/learner.py", "cluster/players.py"),
+    "ray": ("cluster/connection.py", "cluster/crew.py", "cluster/learner.py", "cluster/evaluation_crew.py"),
     "optuna": ("tune/sweep/journal.py",),
     "httpx": ("guide/client.py",),
     "llama_cpp": ("guide/llama_server.py",),

@@ -31,9 +31,9 @@ def learners():
     return _actors(b"ray::RayLearner")
 
 
-def players():
-    """Return the pids of all who play an evaluation on nodes of this process."""
-    return _actors(b"ray::RayPlayer")
+def evaluators():
+    """Return the pids of all actors that evaluate on nodes of this process."""
+    return _actors(b"ray::RayEvaluator")
 
 
 def _actors(name):
@@ -54,8 +54,8 @@ def left_behind():
     Other trainings may run on this machine: files of processes that live and are none of ours are theirs.
     """
     places = [*Path("/dev/shm").glob("parcade-*.block"), *Path(tempfile.gettempdir()).glob("parcade-node-*")]
-    ours = {str(pid) for pid in (os.getpid(), *learners(), *players())}
+    ours = {str(pid) for pid in (os.getpid(), *learners(), *evaluators())}
     files = {str(path): path.name.removeprefix("parcade-node-").removeprefix("parcade-") for path in places}
     makers = {path: name.partition("-")[0] for path, name in files.items()}
     left = [path for path, pid in makers.items() if pid in ours or not Path(f"/proc/{pid}").exists()]
-    return {*left, *(f"actor {pid}" for pid in (*learners(), *players()))}
+    return {*left, *(f"actor {pid}" for pid in (*learners(), *evaluators()))}

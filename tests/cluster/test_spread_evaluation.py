@@ -4,7 +4,7 @@ import json
 import logging
 
 import pytest
-from ray_nodes import players
+from ray_nodes import evaluators
 from same_run import CASES, COMMON, PENDULUM, same_bits
 
 from parcade import evaluate, train
@@ -25,7 +25,9 @@ def model(tmp_path_factory):
 def test_episodes_on_two_nodes_are_those_of_one_machine(two_nodes, model):
     alone = evaluate(model, episodes=7, seed=4, n_workers=0)
     at_work = []
-    spread = evaluate(model, episodes=7, seed=4, cluster="auto", on_episode=lambda *_: at_work.append(len(players())))
+    spread = evaluate(
+        model, episodes=7, seed=4, cluster="auto", on_episode=lambda *_: at_work.append(len(evaluators()))
+    )
     assert seen(spread) == seen(alone)
     assert len({one.seed for one in spread.episodes}) == 7
     assert max(at_work) == 2, "one node alone played"
@@ -39,7 +41,7 @@ def test_the_evaluations_of_a_training_are_played_by_its_nodes(two_nodes, tmp_pa
 
     def listen(event):
         if isinstance(event, events.EpisodeEvaluated):
-            at_work.append(len(players()))
+            at_work.append(len(evaluators()))
 
     spread = train(**settings, cluster="auto", on_event=listen, log_root=str(tmp_path / "spread"))
     same_bits(whole, spread)

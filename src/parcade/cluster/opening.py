@@ -44,10 +44,11 @@ class RayMachines:
             from parcade.cluster.connection import connected
 
             with connected(address) as ray:
+                from parcade.cluster.evaluation_crew import EvaluationCrew
                 from parcade.cluster.nodes import Nodes
-                from parcade.cluster.players import Players
 
-                yield from Players(ray, Nodes(ray, self.job, self.n_jobs), policy, orders, is_guest).moments(stopped)
+                crew = EvaluationCrew(ray, Nodes(ray, self.job, self.n_jobs), policy, orders, is_guest)
+                yield from crew.moments(stopped)
 
         return play
 

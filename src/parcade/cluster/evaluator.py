@@ -1,4 +1,4 @@
-"""Who plays a part of an evaluation's episodes on a node of a Ray cluster."""
+"""Play a part of an evaluation's episodes on a node of a Ray cluster."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from parcade.train.episode_parts import PartOrders, play_here
 from parcade.train.spread.told import Told
 
 
-class RayPlayer:
-    """Plays once. What it tells are bytes: who asked alone unpacks them."""
+class RayEvaluator:
+    """Plays once. Its answers are bytes, which only the trainer unpacks."""
 
     def __init__(self, sent: Sent, files: Mapping[str, Any], theirs: Mapping[str, str]) -> None:
         self._files: NodeFiles | None = None

@@ -1,4 +1,4 @@
-"""An evaluation's episodes on the nodes of a cluster: who plays which, and what happens when a node is gone."""
+"""Play an evaluation's episodes on the nodes of a cluster, and replace nodes that are lost."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 import parcade.errors
 from parcade.cluster.crew import CLOSING_S, START_S, swept
+from parcade.cluster.evaluator import RayEvaluator
 from parcade.cluster.files import SentFiles
 from parcade.cluster.learner import LOST, UNFIT
 from parcade.cluster.nodes import Nodes
 from parcade.cluster.placement import dealt
-from parcade.cluster.player import RayPlayer
 from parcade.cluster.versions import versions
 from parcade.errors import ClusterError, ParcadeError, PoolError, RunError
 from parcade.learn.policy import Policy
@@ -32,7 +32,7 @@ RESTARTS, DEADLINE_S = 5, 60.0  # where the orders say nothing
 
 @dataclass(slots=True)
 class Post:
-    """Who plays on a node, and which episodes."""
+    """An evaluator on a node, and its episodes."""
 
     actor: Any
     node: str
@@ -42,8 +42,8 @@ class Post:
     is_open: bool = False
 
 
-class Players:
-    """Plays episodes on all nodes. A training has reserved its cores; who plays beside it ``is_guest``.
+class EvaluationCrew:
+    """Plays episodes on all nodes. A training has reserved its cores; a crew beside it ``is_guest``.
 
     A guest does without nodes that cannot play, and plays here where there are none. Nobody else does: what is wrong
     with a cluster is told before anything has begun.
@@ -97,7 +97,7 @@ class Players:
     def _start(self, node: str, orders: PartOrders) -> None:
         strategy = NodeAffinitySchedulingStrategy(node_id=node, soft=False)
         reserved = 0 if self._is_guest else max(1, orders.n_workers or 0)
-        made = self._ray.remote(RayPlayer).options(num_cpus=reserved, max_restarts=0, scheduling_strategy=strategy)
+        made = self._ray.remote(RayEvaluator).options(num_cpus=reserved, max_restarts=0, scheduling_strategy=strategy)
         actor = made.remote(self._files.sent, self._files.refs, versions())
         stream = actor.play.options(num_returns="streaming").remote(
             pickle.dumps((self._policy, orders), pickle.HIGHEST_PROTOCOL)
@@ -189,7 +189,7 @@ class Players:
             self._ray.kill(post.actor, no_restart=True)
 
     def close(self) -> None:
-        """End all who play; twice is fine."""
+        """End all evaluators; twice is fine."""
         for post in self._posts:
             self._kill(post)
         if self._posts or self._has_killed:
