@@ -19,7 +19,7 @@ from parcade.cluster.learner import LOST, UNFIT, RayLearner, sweep_node
 from parcade.cluster.nodes import Nodes
 from parcade.cluster.notice_board import ABANDONED, NoticeBoard
 from parcade.cluster.pieces import count_for, in_pieces
-from parcade.cluster.placement import Place, check_cores, is_crowded, spread_out, with_workers, workers_each
+from parcade.cluster.placement import Placement, check_cores, is_crowded, spread_out, with_workers, workers_each
 from parcade.cluster.versions import versions
 from parcade.config.settings import TrainSettings
 from parcade.env.spec import EnvSpec
@@ -35,10 +35,10 @@ LOOK_S = 1.0  # between two looks at who moves, and at which nodes there are
 
 @dataclass(slots=True)
 class Posted:
-    """A learner that has a place."""
+    """A learner on a node."""
 
     actor: Any
-    place: Place
+    placement: Placement
     reserved: float  # cores that Ray keeps for it
     kind: type | None = None  # of the command it obeys; None: it opens its games
     answer: list[Any] = field(default_factory=list)  # the pieces of what it will answer
@@ -70,7 +70,7 @@ class RayCrew:
         """Return what a learner is called in messages."""
         shards, slots = self._holdings[learner].shards, self._holdings[learner].slots
         post = self._posted.get(learner)
-        where = "" if post is None else f" on node {self._nodes.host(post.place.node)}"
+        where = "" if post is None else f" on node {self._nodes.host(post.placement.node)}"
         return f"learner {learner} (shards {shards[0]}-{shards[-1]}, slots {slots[0]}-{slots[-1]}){where}"
 
     def start(self, learner: int) -> None:
@@ -82,28 +82,28 @@ class RayCrew:
 
     def _find_node(self, learner: int) -> None:
         """Start a learner that has no place, where there is one."""
-        cores, held = self._nodes.cores(), {one: post.place.node for one, post in self._posted.items()}
+        cores, held = self._nodes.cores(), {one: post.placement.node for one, post in self._posted.items()}
         waited_s = time.monotonic() - self._homeless[learner]
         waits = self._board is not None and waited_s < self._settings.cluster_wait
         if not cores and not waits:
             raise PoolError(f"{self.words(learner)} has no place: no node of the cluster is left that can hold it")
         if not cores or (waits and is_crowded(cores, held, self._all)):
             return
-        place = with_workers(spread_out(cores, held, self._all), cores, self._each)[learner]
-        taken = sum(post.reserved for post in self._posted.values() if post.place.node == place.node)
-        wanted = max(1, place.n_workers)
+        placement = with_workers(spread_out(cores, held, self._all), cores, self._each)[learner]
+        taken = sum(post.reserved for post in self._posted.values() if post.placement.node == placement.node)
+        wanted = max(1, placement.n_workers)
         del self._homeless[learner]
         # Where learners share cores the second one has none of its own in Ray's books.
-        self._launch(learner, place, wanted if wanted + taken <= cores[place.node] else 0)
+        self._launch(learner, placement, wanted if wanted + taken <= cores[placement.node] else 0)
 
-    def _launch(self, learner: int, place: Place, reserved: float) -> None:
-        orders = LearnerOrders(self._settings, self._spec, self._holdings[learner], place.n_workers)
-        strategy = NodeAffinitySchedulingStrategy(node_id=place.node, soft=False)
+    def _launch(self, learner: int, placement: Placement, reserved: float) -> None:
+        orders = LearnerOrders(self._settings, self._spec, self._holdings[learner], placement.n_workers)
+        strategy = NodeAffinitySchedulingStrategy(node_id=placement.node, soft=False)
         made = self._ray.remote(RayLearner).options(
             num_cpus=reserved, max_restarts=0, max_task_retries=0, scheduling_strategy=strategy
         )
         actor = made.remote(orders, self._files.sent, self._files.refs, versions())
-        post = self._posted[learner] = Posted(actor, place, reserved)
+        post = self._posted[learner] = Posted(actor, placement, reserved)
         self._wait_for(learner, post, [actor.opened.remote()], START_S)
 
     def _wait_for(self, learner: int, post: Posted, answer: list[Any], patience_s: float) -> None:
@@ -141,12 +141,12 @@ class RayCrew:
         if now_s - self._moved_s < LOOK_S:
             return []
         self._moved_s = now_s
-        held = {one: post.place.node for one, post in self._posted.items()}
+        held = {one: post.placement.node for one, post in self._posted.items()}
         cores = self._nodes.cores()
         if not cores or not set(held.values()) <= set(cores) | self._nodes.draining:
             return []  # a node is about to be found dead: its learners are placed then
         wanted = with_workers(spread_out(cores, held, self._all), cores, self._each)
-        moved = [learner for learner, place in wanted.items() if place != self._posted[learner].place]
+        moved = [learner for learner, placement in wanted.items() if placement != self._posted[learner].placement]
         for learner in moved:
             why = ", for its node is drained" if held[learner] in self._nodes.draining else ""
             log.info("%s moves to node %s%s", self.words(learner), self._nodes.host(wanted[learner].node), why)
@@ -202,7 +202,7 @@ class RayCrew:
             self._files.send_again()
             self._lose(learner)
             return Death(f"{words} {why}; they are sent again")
-        node = self._posted[learner].place.node
+        node = self._posted[learner].placement.node
         words = f"node {self._nodes.host(node)} {why}" if kind == UNFIT else f"node {self._nodes.host(node)}: {why}"
         if self._board is None:
             return Failed("ClusterError" if kind == UNFIT else kind, words, "")
@@ -213,7 +213,7 @@ class RayCrew:
 
     def _buried(self, learner: int, error: RayError) -> str:
         """Return in words how a learner came to its end, and forget it."""
-        words, node = self.words(learner), self._posted[learner].place.node
+        words, node = self.words(learner), self._posted[learner].placement.node
         answers = self._nodes.answers(node)
         self._lose(learner)
         if not answers:
@@ -244,7 +244,7 @@ class RayCrew:
         return f"{words} did not start in {START_S:g} s (other jobs may hold the node's cores)"
 
     def _lose(self, learner: int) -> None:
-        self._nodes.suspected.add(self._posted[learner].place.node)
+        self._nodes.suspected.add(self._posted[learner].placement.node)
         self._has_lost = True
         self._end(learner)
 

@@ -71,8 +71,8 @@ class GlooExchange:
 
     def _new_parts(self) -> list[GradientPart]:
         """Return the parts of the gradient, the one that is given first at the beginning."""
-        places = [range(start, stop) for start, stop in itertools.pairwise(self._ends)]
-        return [GradientPart(one, self._learner, self._n_learners, len(self.held), self._whole) for one in places[::-1]]
+        spans = [range(start, stop) for start, stop in itertools.pairwise(self._ends)]
+        return [GradientPart(one, self._learner, self._n_learners, len(self.held), self._whole) for one in spans[::-1]]
 
     def begin(self, attempt: int) -> None:
         """Begin an update together with all learners; they meet anew where one of them is a new one."""
@@ -134,7 +134,7 @@ class GlooExchange:
         for part in self._parts:
             if self._group is not None:
                 self._await(part.work)
-            total = into[part.place.start : part.place.stop]
+            total = into[part.span.start : part.span.stop]
             if self._group is None or self._whole:
                 add_in_order(part.gradients(), total)
             else:

@@ -24,11 +24,11 @@ class GradientPart:
     gradient for one other learner, it is sent from where it stands.
     """
 
-    def __init__(self, place: range, learner: int, n_learners: int, n_held: int, whole: bool) -> None:
-        self.place, self._whole, self._learner = place, whole, learner
-        self._slice = -(-len(place) // n_learners)
+    def __init__(self, span: range, learner: int, n_learners: int, n_held: int, whole: bool) -> None:
+        self.span, self._whole, self._learner = span, whole, learner
+        self._slice = -(-len(span) // n_learners)
         n_others = n_learners - 1
-        shape = (max(1, n_others), n_held, len(place)) if whole else (n_learners, n_held, self._slice)
+        shape = (max(1, n_others), n_held, len(span)) if whole else (n_learners, n_held, self._slice)
         self._own, self._found = torch.zeros(shape), torch.zeros(shape)
         self.sum, self.sums = torch.zeros(self._slice), torch.zeros(n_learners, self._slice)
         self._is_pair = whole and n_others == 1 and n_held == 1
@@ -39,7 +39,7 @@ class GradientPart:
 
     def take(self, at: int, gradient: Tensor) -> None:
         """Take this part of the gradient of one shard, the ``at``-th of those that are held."""
-        own = gradient[self.place.start : self.place.stop]
+        own = gradient[self.span.start : self.span.stop]
         if self._is_pair:
             self._own = own.view(1, 1, -1)
         elif self._whole:

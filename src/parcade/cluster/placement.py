@@ -8,8 +8,8 @@ from typing import NamedTuple
 from parcade.errors import ClusterError
 
 
-class Place(NamedTuple):
-    """Where a learner is to be."""
+class Placement(NamedTuple):
+    """The node of a learner, and how many workers it has there."""
 
     node: str
     n_workers: int
@@ -20,21 +20,21 @@ def spread_out(cores: Mapping[str, int], held: Mapping[int, str], learners: rang
 
     ``cores`` are those of the living nodes, ``held`` is where learners are now.
     """
-    places = {learner: held[learner] for learner in learners if held.get(learner) in cores}
+    nodes = {learner: held[learner] for learner in learners if held.get(learner) in cores}
     counts = dict.fromkeys(cores, 0)
-    for node in places.values():
+    for node in nodes.values():
         counts[node] += 1
     for learner in learners:
-        if learner not in places:
-            places[learner] = _emptiest(cores, counts)
-            counts[places[learner]] += 1
+        if learner not in nodes:
+            nodes[learner] = _emptiest(cores, counts)
+            counts[nodes[learner]] += 1
     while True:
         fullest = max(counts, key=lambda node: (counts[node] / cores[node], node))
         other = _emptiest(cores, counts)
         if counts[fullest] / cores[fullest] <= (counts[other] + 1) / cores[other]:
-            return places
-        moved = max(learner for learner, node in places.items() if node == fullest)
-        places[moved] = other
+            return nodes
+        moved = max(learner for learner, node in nodes.items() if node == fullest)
+        nodes[moved] = other
         counts[fullest] -= 1
         counts[other] += 1
 
@@ -44,14 +44,14 @@ def _emptiest(cores: Mapping[str, int], counts: Mapping[str, int]) -> str:
     return min(cores, key=lambda node: ((counts[node] + 1) / cores[node], node))
 
 
-def with_workers(places: Mapping[int, str], cores: Mapping[str, int], n_workers: int | None) -> dict[int, Place]:
+def with_workers(nodes: Mapping[int, str], cores: Mapping[str, int], n_workers: int | None) -> dict[int, Placement]:
     """Return how many workers each learner gets: its part of its node's cores, or what the user asked for."""
     counts: dict[str, int] = {}
-    for node in places.values():
+    for node in nodes.values():
         counts[node] = counts.get(node, 0) + 1
     return {
-        learner: Place(node, max(1, cores[node] // counts[node]) if n_workers is None else n_workers)
-        for learner, node in places.items()
+        learner: Placement(node, max(1, cores[node] // counts[node]) if n_workers is None else n_workers)
+        for learner, node in nodes.items()
     }
 
 
@@ -106,5 +106,5 @@ def check_cores(cores: Mapping[str, int], n_learners: int, each: int) -> None:
 
 def is_crowded(cores: Mapping[str, int], held: Mapping[int, str], learners: range) -> bool:
     """Whether learners would have to share cores now."""
-    places = spread_out(cores, held, learners) if cores else {}
-    return not places or any(list(places.values()).count(node) > cores[node] for node in cores)
+    nodes = spread_out(cores, held, learners) if cores else {}
+    return not nodes or any(list(nodes.values()).count(node) > cores[node] for node in cores)

@@ -4,8 +4,8 @@ from parcade.cluster.placement import check_cores, is_crowded, spread_out, with_
 from parcade.errors import SettingsError
 
 
-def counts(places):
-    return {node: list(places.values()).count(node) for node in sorted(set(places.values()))}
+def counts(nodes):
+    return {node: list(nodes.values()).count(node) for node in sorted(set(nodes.values()))}
 
 
 def test_learners_are_spread_by_cores():
@@ -14,7 +14,7 @@ def test_learners_are_spread_by_cores():
     assert spread_out({"a": 4, "b": 4}, {}, range(1)) == {0: "a"}
 
 
-def test_who_has_a_place_keeps_it():
+def test_a_learner_keeps_its_node():
     held = {0: "b", 1: "a"}
     assert spread_out({"a": 4, "b": 4}, held, range(2)) == held
 
@@ -30,14 +30,14 @@ def test_a_dead_node_is_done_without_and_a_new_one_gets_its_part():
 
 @pytest.mark.parametrize("cores", [{"a": 1}, {"a": 3, "b": 1}, {"a": 5, "b": 2, "c": 7}])
 @pytest.mark.parametrize("n_learners", [1, 2, 5, 16])
-def test_places_settle(cores, n_learners):
+def test_spreading_again_moves_nobody(cores, n_learners):
     once = spread_out(cores, {}, range(n_learners))
     assert spread_out(cores, once, range(n_learners)) == once
 
 
 def test_learners_of_a_node_share_its_cores():
-    places = with_workers({0: "a", 1: "a", 2: "b"}, {"a": 5, "b": 3}, None)
-    assert [places[learner].n_workers for learner in range(3)] == [2, 2, 3]
+    placements = with_workers({0: "a", 1: "a", 2: "b"}, {"a": 5, "b": 3}, None)
+    assert [placements[learner].n_workers for learner in range(3)] == [2, 2, 3]
     assert with_workers({0: "a"}, {"a": 5}, 0)[0].n_workers == 0
 
 
