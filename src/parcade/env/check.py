@@ -13,7 +13,7 @@ import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
 
-from parcade.env.check_play import FaultError, Play, Player, allowed, equal, first_difference
+from parcade.env.check_play import CheckedEnv, FaultError, Play, allowed, equal, first_difference
 from parcade.env.check_values import Fault, words_of
 from parcade.env.make import make
 from parcade.env.preprocessing import PreprocessedEnv
@@ -76,15 +76,15 @@ def quick_faults(env: gym.Env[Any, Any], slot: int, tell: Callable[[str], None] 
     """
     try:
         user_env = env.env if isinstance(env, PreprocessedEnv) else env  # preprocessing would only hide what is wrong
-        player = Player(user_env, slot, tell)
+        checked = CheckedEnv(user_env, slot, tell)
         faults = _space_faults(user_env)
         actions = _actions(user_env.action_space, QUICK_STEPS)
-        player.check_forms()
-        player.until_s = time.monotonic() + QUICK_S
-        first = player.play(1, actions)
+        checked.check_forms()
+        checked.until_s = time.monotonic() + QUICK_S
+        first = checked.play(1, actions)
         faults += first.faults
         if not faults and first.reset_s < QUICK_S:
-            faults += _repeat_faults(player, first, actions[: len(first.trace) - 1], 1)
+            faults += _repeat_faults(checked, first, actions[: len(first.trace) - 1], 1)
         return faults
     except FaultError as error:
         return [error.fault]
@@ -154,15 +154,15 @@ class _Check:
             self._check_second_env(_make(maker), first, actions)
 
     def _check(self, env: gym.Env[Any, Any]) -> tuple[Play, list[Any]]:
-        faults, player = self._found.faults, Player(env, self._slot, self._tell)
+        faults, checked = self._found.faults, CheckedEnv(env, self._slot, self._tell)
         faults += _space_faults(env)
         actions = _actions(env.action_space, self._steps)
-        player.check_forms()
+        checked.check_forms()
         inside: list[Fault] = []
         if isinstance(env, PreprocessedEnv):  # preprocessing hides what is wrong with the env inside
-            inner = Player(env.env, self._slot, self._tell)
+            inner = CheckedEnv(env.env, self._slot, self._tell)
             inside = inner.play(self._seed, _actions(env.env.action_space, self._steps)).faults
-        first = player.play(self._seed, actions)
+        first = checked.play(self._seed, actions)
         faults += inside or first.faults
         if faults:
             return first, actions
@@ -172,8 +172,8 @@ class _Check:
                 "or start from a saved state."
             )
             faults.append(Fault(text))
-        faults += _repeat_faults(player, first, actions, self._seed)
-        if not faults and all(self._is_same(first, player.play(seed, actions)) for seed in self._other_seeds()):
+        faults += _repeat_faults(checked, first, actions, self._seed)
+        if not faults and all(self._is_same(first, checked.play(seed, actions)) for seed in self._other_seeds()):
             text = (
                 f"{1 + _OTHER_SEEDS} seeds gave the same {len(actions)} steps for the same actions. If all seeds do, "
                 "unseen seeds are no other games."
@@ -190,7 +190,7 @@ class _Check:
 
     def _check_second_env(self, other: gym.Env[Any, Any], first: Play, actions: list[Any]) -> None:
         try:
-            again = Player(other, self._slot, self._tell).play(self._seed, actions)
+            again = CheckedEnv(other, self._slot, self._tell).play(self._seed, actions)
         finally:
             other.close()
         step = first_difference(first.trace, again.trace)
@@ -224,23 +224,23 @@ def _actions(space: spaces.Space[Any], steps: int) -> list[Any]:
     return [own.sample() for _ in range(steps)]
 
 
-def _repeat_faults(player: Player, first: Play, actions: list[Any], seed: int) -> list[Fault]:
+def _repeat_faults(checked: CheckedEnv, first: Play, actions: list[Any], seed: int) -> list[Fault]:
     """A pool brings a dead worker back by playing its episodes again: the same seed and actions, the same episode."""
-    trace, player.until_s = first.trace, float("inf")
-    if not equal(player.reset(seed), trace[0].observation):
+    trace, checked.until_s = first.trace, float("inf")
+    if not equal(checked.reset(seed), trace[0].observation):
         text = (
             f"reset(seed={seed}) gave two different observations. Take all randomness from self.np_random, after "
             f"super().reset(seed=seed). {_NOT_EXACT}"
         )
         return [Fault(text)]
     if trace[-1].is_last:  # the reset after the end has to open a playable episode
-        action = allowed(player.env.action_space, actions[0], trace[0].observation)
-        _, _, terminated, truncated = player.step(1, action)
+        action = allowed(checked.env.action_space, actions[0], trace[0].observation)
+        _, _, terminated, truncated = checked.step(1, action)
         if len(trace) > 2 and (terminated or truncated):
             text = "The first step after an ended episode ends again. Clear all state of the episode in reset."
             return [Fault(text, True)]
-    player.play(seed + 1, actions)
-    step = first_difference(trace, player.play(seed, actions).trace)
+    checked.play(seed + 1, actions)
+    step = first_difference(trace, checked.play(seed, actions).trace)
     if step is None:
         return []
     text = (

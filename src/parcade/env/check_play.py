@@ -48,8 +48,11 @@ class Play(NamedTuple):
     reset_s: float
 
 
-class Player:
-    """Plays one env; ``slot`` is named in messages, ``tell`` hears how far it is, ``until_s`` is the time to stop."""
+class CheckedEnv:
+    """Plays one env and judges its answers.
+
+    Messages name ``slot``, ``tell`` hears how far it is, and ``until_s`` is the time to stop.
+    """
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class Player:
         """See that the env inside all wrappers answers as Gymnasium wants: wrappers only fail on what does not."""
         plain = self.env.unwrapped
         if plain is not self.env:
-            inner = Player(plain, self._slot, self._tell)
+            inner = CheckedEnv(plain, self._slot, self._tell)
             observation = inner.reset(1)
             inner.step(1, allowed(plain.action_space, plain.action_space.sample(), observation))
 
