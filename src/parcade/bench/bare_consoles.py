@@ -135,15 +135,15 @@ def _serve(spec: EnvSpec, episodes: list[RecordedEpisode], n_consoles: int, pipe
     envs: dict[bool, list[ConsoleEnv]] = {
         draw: [_console_env(_seen(spec, draw)) for _ in range(n_consoles)] for draw in (True, False)
     }
-    players = {draw: [_play(env, episodes) for env in some] for draw, some in envs.items()}
-    for player in (*players[True], *players[False]):
-        next(player)  # the game is booted before the first turn
+    plays = {draw: [_play(env, episodes) for env in some] for draw, some in envs.items()}
+    for play in (*plays[True], *plays[False]):
+        next(play)  # the game is booted before the first turn
     pipe.send(0.0)
     try:
         while True:
             begin_at, seconds, draw = pipe.recv()
             time.sleep(max(0.0, begin_at - time.monotonic()))
-            pipe.send(_rate(players[draw], seconds))
+            pipe.send(_rate(plays[draw], seconds))
     except (EOFError, OSError):
         for env in (*envs[True], *envs[False]):
             env.close()
@@ -161,13 +161,13 @@ def _console_env(spec: EnvSpec) -> ConsoleEnv:
     return env
 
 
-def _rate(players: list[Iterator[None]], seconds: float) -> float:
-    players = players * max(1, STEPS_PER_LOOK // len(players))
+def _rate(plays: list[Iterator[None]], seconds: float) -> float:
+    plays = plays * max(1, STEPS_PER_LOOK // len(plays))
     count, started = 0, time.perf_counter()
     while True:
-        for player in players:
-            next(player)
-        count += len(players)
+        for play in plays:
+            next(play)
+        count += len(plays)
         elapsed = time.perf_counter() - started
         if elapsed >= seconds:
             return count / elapsed

@@ -149,7 +149,7 @@ def _one_run(label: str, task: Task, trainer: str, train: Callable[[Tell], Train
             say(f"{label}: step {env_steps:,}")
 
     trained = train(tell)
-    score = play(trained.player, task.spec(task.without if trainer == "without" else None), task)
+    score = play(trained.actor, task.spec(task.without if trainer == "without" else None), task)
     say(f"{label}: {score:.3f} after {trained.env_steps:,} steps in {trained.seconds:.0f} s")
     return {"score": score, "env_steps": trained.env_steps, "seconds": trained.seconds, "machine": machine()}
 

@@ -35,8 +35,8 @@ Rows = Mapping[str, Any]
 Tell = Callable[[int], None]  # told the env steps so far, now and then
 
 
-class Player(Protocol):
-    """Something that acts in one env."""
+class EnvActor(Protocol):
+    """Chooses actions for one env."""
 
     def begin(self, episode_seed: int = 0) -> None:
         """Forget the episode before."""
@@ -49,9 +49,9 @@ class Player(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A player and what it took."""
+    """A trained actor, and the steps and seconds of its training."""
 
-    player: Player
+    actor: EnvActor
     env_steps: int
     seconds: float
 
@@ -115,7 +115,7 @@ def train_peer(task: Task, seed: int, env_steps: int, tell: Tell) -> Trained:
     finally:
         vector_env.close()
     seconds = time.perf_counter() - started
-    return Trained(_PeerPlayer(task, model), int(model.num_timesteps), seconds)
+    return Trained(_PeerActor(task, model), int(model.num_timesteps), seconds)
 
 
 def _peer_model(task: Task, settings: TrainSettings, vector_env: Any) -> Any:
@@ -200,7 +200,7 @@ def _without_mask(space: spaces.Space[Any]) -> spaces.Space[Any]:
     return spaces.Dict({name: part for name, part in space.spaces.items() if name != MASK})
 
 
-class _PeerPlayer:
+class _PeerActor:
     """A trained SB3 model that acts on rows as ours does."""
 
     def __init__(self, task: Task, model: Any) -> None:
@@ -224,7 +224,7 @@ class _PeerPlayer:
 
 
 @torch.inference_mode()
-def play(player: Player, spec: EnvSpec, task: Task) -> float:
+def play(actor: EnvActor, spec: EnvSpec, task: Task) -> float:
     """Return the mean score over the task's held-out seeds: return, or share of successes."""
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
@@ -234,10 +234,10 @@ def play(player: Player, spec: EnvSpec, task: Task) -> float:
     try:
         for index in range(task.episodes):
             env.begin(FIRST_HELD_OUT_SEED + index, rows)
-            player.begin(FIRST_HELD_OUT_SEED + index)
+            actor.begin(FIRST_HELD_OUT_SEED + index)
             total, ended = 0.0, False
             while not ended:
-                reward, terminated, truncated = env.advance(player(rows), rows)
+                reward, terminated, truncated = env.advance(actor(rows), rows)
                 total, ended = total + reward, terminated or truncated
             if task.score == "success":
                 total = float(env.episode_metrics()[env.metric_names.index("success")])

@@ -88,23 +88,23 @@ def _measure_speed(seconds: float) -> dict[str, Any]:
 
 
 def _competitors() -> dict[str, Iterator[int]]:
-    """Endless players by name; each item is the number of steps one decision took."""
+    """Return endless drives by name; each item is the number of steps of one decision."""
     from gymnasium.envs.box2d.car_racing import CarRacing
 
     from parcade.env.racing.env import FastCarRacing
 
     drives = _recorded_drives()
-    players = {
+    competitors = {
         "fast": _play_skipping(FastCarRacing(), drives),
         "fast, grey 84": _play_skipping(FastCarRacing(grayscale=True, size=(84, 84)), drives),
         "fast, every frame": _play_drawing(FastCarRacing(), drives),
         "official": _play_drawing(CarRacing(), drives),
     }
     try:
-        players["envpool"] = _play_envpool(drives)
+        competitors["envpool"] = _play_envpool(drives)
     except ImportError:
         pass  # EnvPool is a yardstick, not a dependency
-    return players
+    return competitors
 
 
 def _recorded_drives() -> Drives:
@@ -165,11 +165,11 @@ def _play_envpool(drives: Drives) -> Iterator[int]:
     return _play(drives, lambda seed: None, decide)
 
 
-def _steps_per_s(player: Iterator[int], seconds: float) -> float:
+def _steps_per_s(decisions: Iterator[int], seconds: float) -> float:
     start = time.perf_counter()
     steps = 0
     while time.perf_counter() - start < seconds or not steps:
-        steps += next(player)
+        steps += next(decisions)
     return steps / (time.perf_counter() - start)
 
 

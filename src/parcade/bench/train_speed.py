@@ -92,10 +92,10 @@ def _measure_case(case: str, rounds: int, scale: Scale, overlap: bool, say: Say)
     spec = _spec(CASES[case])
     with ExitStack() as stack:
         peers = _open_peers(case, spec, scale, stack)
-        players: list[Contender] = [PoolContender(spec, scale.n_envs), FragmentContender(spec, scale.n_envs)]
-        for player in players:
-            stack.callback(player.close)
-        rates = _interleave(case, settings, rounds, scale, peers, players, say)
+        contenders: list[Contender] = [PoolContender(spec, scale.n_envs), FragmentContender(spec, scale.n_envs)]
+        for contender in contenders:
+            stack.callback(contender.close)
+        rates = _interleave(case, settings, rounds, scale, peers, contenders, say)
     collecting = measure_collecting(settings)
     for row in collecting:
         say(
@@ -180,7 +180,7 @@ def _interleave(
     rounds: int,
     scale: Scale,
     peers: dict[str, Callable[[], float]],
-    players: list[Contender],
+    contenders: list[Contender],
     say: Say,
 ) -> dict[str, list[float]]:
     """Train; in the pause after each of our updates let the others take theirs. The first round warms up."""
@@ -214,7 +214,7 @@ def _interleave(
         note("learning", turn["steps"] * scale.n_epochs / turn["learn_s"], "samples/s")
         turn.update(dict.fromkeys(turn, 0.0))
         note("limit, learning", max(_bare_rate(bare[0], threads) for threads in (1, usable_cores())), "samples/s")
-        note("limit, env", max(player.turn(LIMIT_S / len(players)) for player in players))
+        note("limit, env", max(contender.turn(LIMIT_S / len(contenders)) for contender in contenders))
         for name, update in peers.items():
             note(name, _peer_turn(update, scale.rows))
         if len(rates["ours"]) > rounds:
