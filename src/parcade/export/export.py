@@ -18,7 +18,7 @@ from parcade.env.space_json import space_to_json
 from parcade.env.spec import EnvSpec
 from parcade.errors import RunError, SettingsError, did_you_mean
 from parcade.export import onnx_file, sb3_file, torchscript_file
-from parcade.export.network import PlayedPolicy, Player
+from parcade.export.network import ExportedPolicy, PlayedPolicy
 from parcade.export.recorded import Difference, Rows, compare, record_episodes
 from parcade.learn.policy import Policy
 from parcade.train.episode_parts import first_seed
@@ -107,14 +107,14 @@ def _check(out: Path, to: str, steps: int) -> None:
 
 def _format(
     to: str, policy: Policy, env: gym.Env[Any, Any], spec: EnvSpec
-) -> tuple[Callable[[Path], None], Callable[[Policy, Path], Player]]:
+) -> tuple[Callable[[Path], None], Callable[[Policy, Path], ExportedPolicy]]:
     """Return what writes a format, and what plays it."""
     if to == "sb3":
-        return lambda path: sb3_file.write(policy, path, env.observation_space), sb3_file.Sb3Player
+        return lambda path: sb3_file.write(policy, path, env.observation_space), sb3_file.Sb3Policy
     meta = _meta(policy, spec)
     if to == "onnx":
-        return lambda path: onnx_file.write(policy, path, meta), onnx_file.OnnxPlayer
-    return lambda path: torchscript_file.write(policy, path, meta), torchscript_file.TorchScriptPlayer
+        return lambda path: onnx_file.write(policy, path, meta), onnx_file.OnnxPolicy
+    return lambda path: torchscript_file.write(policy, path, meta), torchscript_file.TorchScriptPolicy
 
 
 def _meta(policy: Policy, spec: EnvSpec) -> dict[str, Any]:
@@ -144,8 +144,8 @@ def _beside(out: Path) -> Path:
     return Path(name)
 
 
-def _checked(policy: Policy, player: Player, episodes: list[list[Rows]], to: str) -> Difference:
-    found = compare(policy, player, episodes)
+def _checked(policy: Policy, exported: ExportedPolicy, episodes: list[list[Rows]], to: str) -> Difference:
+    found = compare(policy, exported, episodes)
     if found.largest > LARGEST_DIFFERENCE:
         raise RunError(
             f"the {to} file answers {found.steps:,} recorded steps up to {found.largest:.2g} apart from the model; "

@@ -30,7 +30,7 @@ class Step(NamedTuple):
     state: Array
 
 
-class Player(Protocol):
+class ExportedPolicy(Protocol):
     """A policy in a file's own program, one observation at a time."""
 
     def __call__(self, rows: Mapping[str, Array], state: Array) -> Step:

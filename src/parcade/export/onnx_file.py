@@ -52,7 +52,7 @@ def write(policy: Policy, path: Path, meta: Mapping[str, Any]) -> None:
     path.write_bytes(model.SerializeToString())
 
 
-class OnnxPlayer:
+class OnnxPolicy:
     """Plays an ONNX file in onnxruntime, in one thread."""
 
     def __init__(self, policy: Policy, path: Path) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from parcade.env.slot import observation_rows
-from parcade.export.network import Player, Step, input_rows
+from parcade.export.network import ExportedPolicy, Step, input_rows
 from parcade.learn.policy import Policy
 from parcade.learn.rows import padded
 from parcade.learn.sampling import Array, sampler_for
@@ -53,7 +53,7 @@ def _play(actor: SingleActor, env: gym.Env[Any, Any], seed: int, most: int) -> I
             return
 
 
-class OwnPlayer:
+class OwnPolicy:
     """Our own policy, as the actors run it."""
 
     def __init__(self, policy: Policy) -> None:
@@ -67,13 +67,13 @@ class OwnPlayer:
         return Step(self._sampler.to_env(self._sampler.draw(params, None)), params, value, after)
 
 
-def compare(policy: Policy, player: Player, episodes: list[list[Rows]]) -> Difference:
+def compare(policy: Policy, exported: ExportedPolicy, episodes: list[list[Rows]]) -> Difference:
     """Let both answer the same observations, each with its own memory from an episode's first step to its last."""
-    ours, largest, others = OwnPlayer(policy), 0.0, 0
+    ours, largest, others = OwnPolicy(policy), 0.0, 0
     for episode in episodes:
         own = other = policy.initial_state(1).numpy()
         for rows in episode:
-            wanted, got = ours(rows, own), player(rows, other)
+            wanted, got = ours(rows, own), exported(rows, other)
             own, other = wanted.state, got.state
             largest = max(largest, *(_apart(a, b) for a, b in zip(wanted[1:], got[1:], strict=True)))
             if np.issubdtype(wanted.action.dtype, np.floating):

@@ -157,7 +157,7 @@ def _linear(module: nn.Module) -> list[nn.Linear]:
     return [layer for layer in module.modules() if isinstance(layer, nn.Linear)]
 
 
-class Sb3Player:
+class Sb3Policy:
     """Plays a zip with `PPO.load`."""
 
     def __init__(self, policy: Policy, path: Path) -> None:

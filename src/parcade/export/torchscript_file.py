@@ -27,7 +27,7 @@ def write(policy: Policy, path: Path, meta: Mapping[str, Any]) -> None:
         torch.jit.save(traced, str(path), _extra_files={META: json.dumps(meta)})
 
 
-class TorchScriptPlayer:
+class TorchScriptPolicy:
     """Plays a TorchScript file."""
 
     def __init__(self, policy: Policy, path: Path) -> None:

@@ -91,8 +91,8 @@ def episodes(case, lengths=(40, 3)):
     return played
 
 
-def check(case, player):
-    found = compare(made_policy(case), player, episodes(case))
+def check(case, exported):
+    found = compare(made_policy(case), exported, episodes(case))
     assert found.largest <= ROUNDING, found
     assert (found.steps, found.episodes, found.other_actions) == (43, 2, 0)
 
@@ -101,7 +101,7 @@ def check(case, player):
 def test_onnx_answers_as_the_policy_does(case, tmp_path):
     policy, path = made_policy(case), tmp_path / "policy.onnx"
     onnx_file.write(policy, path, {"env": "toy"})
-    check(case, onnx_file.OnnxPlayer(policy, path))
+    check(case, onnx_file.OnnxPolicy(policy, path))
     assert [file.name for file in tmp_path.iterdir()] == ["policy.onnx"]  # the weights are inside
 
 
@@ -109,14 +109,14 @@ def test_onnx_answers_as_the_policy_does(case, tmp_path):
 def test_torchscript_answers_as_the_policy_does(case, tmp_path):
     policy, path = made_policy(case), tmp_path / "policy.pt"
     torchscript_file.write(policy, path, {"env": "toy"})
-    check(case, torchscript_file.TorchScriptPlayer(policy, path))
+    check(case, torchscript_file.TorchScriptPolicy(policy, path))
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case not in REFUSED])
 def test_sb3_answers_as_the_policy_does(case, tmp_path):
     policy, path = made_policy(case), tmp_path / "policy.zip"
     sb3_file.write(policy, path, CASES[case][0])
-    check(case, sb3_file.Sb3Player(policy, path))
+    check(case, sb3_file.Sb3Policy(policy, path))
 
 
 @pytest.mark.parametrize("case", REFUSED)
@@ -151,8 +151,8 @@ def test_a_difference_is_seen():
     policy, other = made_policy("vector"), made_policy("vector")
     with torch.no_grad():
         other.actor.linear[-1].bias[0] += 20
-    from parcade.export.recorded import OwnPlayer
+    from parcade.export.recorded import OwnPolicy
 
-    found = compare(policy, OwnPlayer(other), episodes("vector"))
+    found = compare(policy, OwnPolicy(other), episodes("vector"))
     assert found.largest > 1
     assert found.other_actions == found.steps
