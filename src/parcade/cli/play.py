@@ -85,14 +85,14 @@ def run(arguments: argparse.Namespace) -> int:
         window = _open_window(pygame, session, arguments, title)
         print(HELP, file=sys.stderr, flush=True)
         wish = Wish(1.0 if arguments.speed is None else arguments.speed)
-        player = Player(pygame, window, session, wish, pad_buttons(arguments.pad))
-        player.shows_facts = arguments.visual
+        loop = PlayLoop(pygame, window, session, wish, pad_buttons(arguments.pad))
+        loop.shows_facts = arguments.visual
         if not session.is_recording:  # an env of a known title records, in this process
             hosted: Any = session.console
-            hosted.while_waiting(player.leave_if_asked)
+            hosted.while_waiting(loop.leave_if_asked)
         try:
             with suppress(_LeftError):
-                player.play(arguments.frames)
+                loop.play(arguments.frames)
         finally:
             print(session.close(), end="\n" if session.is_recording else "", file=sys.stderr, flush=True)
         if arguments.screenshot:
@@ -101,7 +101,7 @@ def run(arguments: argparse.Namespace) -> int:
         session.console.close()
         pygame.quit()
     if arguments.json:
-        told: dict[str, Any] = {"frames": session.frames, "states": [str(path) for path in player.saved]}
+        told: dict[str, Any] = {"frames": session.frames, "states": [str(path) for path in loop.saved]}
         if isinstance(session, RecordingSession):
             told |= {"file": arguments.record, "episodes": len(session.records) - session.n_before}
         print(json.dumps(told))
@@ -202,7 +202,7 @@ class _LeftError(Exception):
     """The person has left in the middle of a frame."""
 
 
-class Player:
+class PlayLoop:
     """Keys in, frames out, at the pace that was asked for."""
 
     def __init__(

@@ -54,7 +54,7 @@ async def _serve(socket: WebSocket, run: Path, number: int) -> None:
         await _complain(socket, str(error))
         return
     try:
-        await _Player(socket, session).run()
+        await _ReplayLoop(socket, session).run()
     except (WebSocketDisconnect, RuntimeError, KeyError):
         pass
     finally:
@@ -67,8 +67,8 @@ async def _complain(socket: WebSocket, words: str) -> None:
         await socket.close(1011)
 
 
-class _Player:
-    """What the page wants, and how far it is."""
+class _ReplayLoop:
+    """Follows what a page asks for, and notes how far it is."""
 
     def __init__(self, socket: WebSocket, session: ReplaySession) -> None:
         self._socket, self._session = socket, session
