@@ -14,7 +14,7 @@ from parcade.env.info_metrics import InfoMetrics
 from parcade.errors import EnvError
 from parcade.host.input_file import short
 
-Rows = Mapping[str, npt.NDArray[Any]]  # leaf name -> the slot's row in the slab
+Rows = Mapping[str, npt.NDArray[Any]]  # leaf name -> the slot's row in the block
 _FEW = 8  # numbers that a message shows
 WHOLE = "obs"  # the leaf name of an observation that is one array
 
