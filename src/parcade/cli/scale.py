@@ -92,7 +92,7 @@ def _wanted(arguments: argparse.Namespace) -> Any:
 def _check_running(folder: Any) -> None:
     """Refuse a run that nobody trains, or that another machine does."""
     from parcade.run.live import read_live
-    from parcade.run.lock import is_held
+    from parcade.run.lock import is_locked
 
     try:
         live = read_live(folder.path)
@@ -101,7 +101,7 @@ def _check_running(folder: Any) -> None:
     host = None if live is None else live.get("host")
     if host is not None and host != platform.node():
         raise UsageError(f"{folder.path} is trained on {str(host)[:100]}; scale it there")
-    if not is_held(folder.lock):
+    if not is_locked(folder.lock):
         what = "is finished" if folder.summary.exists() else "is not being trained"
         raise UsageError(
             f"{folder.path} {what}; `parcade resume {folder.path} --n-workers N` goes on with other workers"
@@ -112,12 +112,12 @@ def _check_running(folder: Any) -> None:
 
 def _answer(folder: Any, order: ScaleOrder, wait_s: float) -> ScaleAnswer:
     """Wait for the answer as long as the training runs."""
-    from parcade.run.lock import is_held
+    from parcade.run.lock import is_locked
     from parcade.run.scale_order import read_answer, withdraw
 
     until_s = time.monotonic() + wait_s
     while True:
-        runs = is_held(folder.lock)
+        runs = is_locked(folder.lock)
         told = read_answer(folder.path, order)
         if told is not None:
             return told

@@ -12,7 +12,7 @@ from typing import Any
 from parcade.errors import RunError, SettingsError
 from parcade.host.input_file import parse_json, read_input
 from parcade.run.directory import RunFolder
-from parcade.run.lock import held, is_held
+from parcade.run.lock import held, is_locked
 from parcade.run.metrics import read_rows
 
 DEEPEST = 4  # folders between a log root and a run
@@ -99,7 +99,7 @@ def read_run(path: Path) -> RunInfo:
 
 
 def _state(folder: RunFolder, summary: dict[str, Any], steps: float) -> str:
-    if is_held(folder.lock):
+    if is_locked(folder.lock):
         return "running"
     if summary and not summary.get("interrupted"):
         return "finished"
@@ -140,7 +140,7 @@ def delete_run(path: Path) -> None:
     """Delete a run's folder, and the folder of its name if that is empty; one that is being trained is refused."""
     if path.is_symlink() or not ((path / "config.json").is_file() and (path / "manifest.json").is_file()):
         raise SettingsError(f"{path} is not a run's folder; nothing was deleted")
-    if is_held(RunFolder(path).lock):
+    if is_locked(RunFolder(path).lock):
         raise RunError(f"{path} is being trained; nothing of it was deleted")
     try:
         with held(RunFolder(path).lock):  # nobody resumes it meanwhile

@@ -51,19 +51,19 @@ def held(path: Path) -> Iterator[None]:
         os.ftruncate(file.fileno(), 0)
 
 
-def is_held(path: Path) -> bool:
+def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock at ``path``; asking takes nothing from it."""
     try:
         found = os.stat(path)
         if (found.st_dev, found.st_ino) in _OWN:  # to open and close the file would give our own lock back
             return True
         with open(path, "rb") as file:
-            return fcntl is not None and _is_locked(file.fileno())
+            return fcntl is not None and _is_descriptor_locked(file.fileno())
     except OSError:
         return False
 
 
-def _is_locked(descriptor: int) -> bool:
+def _is_descriptor_locked(descriptor: int) -> bool:
     """Ask the kernel, on Linux without taking the lock for a moment."""
     if sys.platform == "linux":
         asked = struct.pack("@hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)

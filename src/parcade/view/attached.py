@@ -10,7 +10,7 @@ from parcade.pool.block import Block
 from parcade.pool.mapped import MappedArrays, is_held, layout_from_json
 from parcade.pool.showcase import Showcase
 from parcade.run.live import read_live
-from parcade.run.lock import is_held as is_locked
+from parcade.run.lock import is_locked
 
 
 class Attached:

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from parcade.errors import RunError
-from parcade.run.lock import held, is_held
+from parcade.run.lock import held, is_locked
 
 HOLD = """
 import pathlib, sys, time
@@ -23,7 +23,7 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
     holder = subprocess.Popen([sys.executable, "-c", HOLD, str(path)], stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout.readline() == "held\n"
-        assert is_held(path)
+        assert is_locked(path)
         with pytest.raises(RunError, match=f"{tmp_path} is being trained by process {holder.pid}:"), held(path):
             pass
     finally:
@@ -37,14 +37,14 @@ def test_a_second_process_is_refused_until_the_first_is_gone(tmp_path):
         except RunError:
             assert time.monotonic() < deadline
             time.sleep(0.05)
-    assert not is_held(path)
+    assert not is_locked(path)
 
 
 def test_asking_does_not_give_the_own_lock_back(tmp_path):
     path = tmp_path / "logs" / "lock"
-    assert not is_held(path)
-    ask = "import pathlib, sys; from parcade.run.lock import is_held; print(is_held(pathlib.Path(sys.argv[1])))"
+    assert not is_locked(path)
+    ask = "import pathlib, sys; from parcade.run.lock import is_locked; print(is_locked(pathlib.Path(sys.argv[1])))"
     with held(path):
-        assert is_held(path)
+        assert is_locked(path)
         told = subprocess.run([sys.executable, "-c", ask, str(path)], capture_output=True, text=True, check=True).stdout
         assert told == "True\n"

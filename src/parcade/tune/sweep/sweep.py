@@ -15,7 +15,7 @@ from parcade.config.settings import TrainSettings, make_settings
 from parcade.env.by_id import registered_env
 from parcade.env.foreign import check_config_modules
 from parcade.errors import RunError, SettingsError
-from parcade.run.lock import held, is_held
+from parcade.run.lock import held, is_locked
 from parcade.train.given import check_coach, env_spec, settings_for
 from parcade.tune.sweep.journal import SweepJournal
 from parcade.tune.sweep.objective import Objective, rows_until
@@ -111,7 +111,7 @@ class Sweep:
         ]
 
     def _claim(self, number: int) -> Any:
-        if not is_held(self._claim_path(number)):
+        if not is_locked(self._claim_path(number)):
             return "free"
         job = self.journal.job_of(number)
         is_here = job.get("host") == socket.gethostname()

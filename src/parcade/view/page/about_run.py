@@ -11,7 +11,7 @@ from parcade.errors import RunError
 from parcade.host.cores import usable_cores
 from parcade.pool.mapped import is_held
 from parcade.run.live import read_live
-from parcade.run.lock import is_held as is_locked
+from parcade.run.lock import is_locked
 from parcade.view.page.columns import parsed
 from parcade.view.page.runs import RunPlace, listed_files, read_json, tail
 
