@@ -51,8 +51,8 @@ def test_a_revision_takes_effect_later_in_new_episodes_and_is_told(tmp_path: Pat
     assert "<h2>Coach" in report
     assert "adds turned (changed(facing))" in report
     assert "&lt;b&gt;far&lt;/b&gt;" in report
-    talk = json.loads((run / "coach" / "update_000000004.json").read_text())
-    assert talk["messages"][1]["content"] == question
+    conversation = json.loads((run / "coach" / "update_000000004.json").read_text())
+    assert conversation["messages"][1]["content"] == question
     for path in run.rglob("*"):
         assert not path.is_file() or KEY.encode() not in path.read_bytes()
     assert evaluate(str(run / "models" / "final_model.zip"), episodes=1).episodes

@@ -96,6 +96,6 @@ def test_the_small_model_coaches_and_the_run_repeats_without_it(tmp_path: Path, 
     (line, *_) = lines_of(run)
     assert line["what"] in ("revised", "unchanged", "failed"), line
     assert "cannot" not in line["words"] or line["what"] != "failed", line  # it was asked, whatever it said
-    talk = json.loads((run / "coach" / "update_000000004.json").read_text())
-    assert talk["model"] == "SmolLM2-135M-Instruct"
+    conversation = json.loads((run / "coach" / "update_000000004.json").read_text())
+    assert conversation["model"] == "SmolLM2-135M-Instruct"
     assert_same(run, coached(tmp_path / "b", None, coach_replay=str(run), total_timesteps=128 * 7))

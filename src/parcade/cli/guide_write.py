@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
     sampled = _sampled(arguments, spec)
     with opened as client:
         written = write_guide(_game_of(spec), sampled, client, rounds=arguments.rounds, simple=client.is_small)
-        save_guide(out, written.guide, f"{client.model} (parcade guide write)", written.talk.to_dict(client))
+        save_guide(out, written.guide, f"{client.model} (parcade guide write)", written.conversation.to_dict(client))
     _tell(arguments, written, out, conversation_path(out))
     return 0
 
@@ -107,7 +107,7 @@ def _opened(arguments: argparse.Namespace) -> AbstractContextManager[LlmClient]:
 
 
 def _tell(arguments: argparse.Namespace, written: Written, out: Path, conversation: Path) -> None:
-    rounds, milestones = len(written.talk.rounds), written.guide["milestones"]
+    rounds, milestones = len(written.conversation.rounds), written.guide["milestones"]
     if arguments.json:
         told = {"file": str(out), "milestones": len(milestones), "rounds": rounds, "left_out": list(written.left_out)}
         print(json.dumps({**told, "conversation": str(conversation)}))

@@ -27,7 +27,7 @@ class Written:
 
     guide: dict[str, Any]
     left_out: tuple[str, ...]
-    talk: Conversation
+    conversation: Conversation
 
 
 def write_guide(
@@ -41,19 +41,19 @@ def write_guide(
     example = game.milestones[0].when if game.milestones else next(iter(simple_conditions(game.fields)), "")
     most = _MOST_SIMPLE if simple else MOST_WRITTEN
     messages = author_messages(game, sampled.moments, known, example, most, brief=simple)
-    talk = converse(
+    conversation = converse(
         client,
         messages,
         guide_schema(game.fields, simple=simple),
         lambda data: answer_faults(data, game, sampled),
         rounds,
     )
-    if talk.data is None:
-        raise LlmError(f"{client.model} gave no answer that can be used: {talk.faults[0]}")
-    guide, left_out = usable(talk.data, game, sampled)
+    if conversation.data is None:
+        raise LlmError(f"{client.model} gave no answer that can be used: {conversation.faults[0]}")
+    guide, left_out = usable(conversation.data, game, sampled)
     if not guide["milestones"]:
         raise LlmError(f"{client.model} wrote no milestone that can be used: {'; '.join(left_out[:3])}")
-    return Written(guide, tuple(left_out), talk)
+    return Written(guide, tuple(left_out), conversation)
 
 
 def answer_faults(data: Any, game: Game[Any, Any], sampled: Sampled) -> list[str]:

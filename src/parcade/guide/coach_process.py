@@ -32,11 +32,13 @@ def answer(asked: dict[str, Any]) -> dict[str, Any]:
         sampled = newest_moments(asked["run"], asked["named"])
         wanted = (asked["llm"], asked["llm_model"], asked["llm_key_env"], asked["llm_seconds"])
         with asked_model(*wanted) as client:
-            talk = ask_coach(game, asked, sampled, client)
-            _keep(Path(asked["run"]), asked["update"], talk.to_dict(client))
-        if talk.faults:
-            return {"failed": f"{client.model} gave no answer that can be used: {'; '.join(talk.faults[:3])}"[:500]}
-        return {"revision": talk.data}
+            conversation = ask_coach(game, asked, sampled, client)
+            _keep(Path(asked["run"]), asked["update"], conversation.to_dict(client))
+        if conversation.faults:
+            return {
+                "failed": f"{client.model} gave no answer that can be used: {'; '.join(conversation.faults[:3])}"[:500]
+            }
+        return {"revision": conversation.data}
     except ParcadeError as error:
         return {"failed": str(error)[:500]}
     except Exception as error:  # whatever it is, the training is to hear of it in words

@@ -40,24 +40,24 @@ def converse(
 
     The newest answer that is data is kept with its faults; without such an answer the faults say why there is none.
     """
-    talk = Conversation(list(messages))
+    conversation = Conversation(list(messages))
     for _ in range(rounds):
         started = time.monotonic()
-        said = client.ask(talk.messages, schema)
-        talk.messages.append({"role": "assistant", "content": said.text[:LONGEST]})
+        said = client.ask(conversation.messages, schema)
+        conversation.messages.append({"role": "assistant", "content": said.text[:LONGEST]})
         try:
             data = data_of(said.text)
             faults = faults_of(data)
-            talk.data, talk.faults = data, faults
+            conversation.data, conversation.faults = data, faults
         except ValueError as error:
             faults = [str(error)]
-            talk.faults = talk.faults if talk.data is not None else faults
+            conversation.faults = conversation.faults if conversation.data is not None else faults
         took = {"seconds": round(time.monotonic() - started, 2), "tokens": said.tokens, "held_by": said.held_by}
-        talk.rounds.append({**took, "faults": faults})
+        conversation.rounds.append({**took, "faults": faults})
         if not faults:
-            return talk
-        talk.messages.append({"role": "user", "content": _AGAIN.format(_listed(faults))})
-    return talk
+            return conversation
+        conversation.messages.append({"role": "user", "content": _AGAIN.format(_listed(faults))})
+    return conversation
 
 
 def _listed(faults: list[str]) -> str:

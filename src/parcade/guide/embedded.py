@@ -33,7 +33,7 @@ def check_installed() -> None:
 
 @contextmanager
 def embedded_model(deadline_s: float = DEADLINE_S) -> Iterator[LlmClient]:
-    """Start the server, give who talks to it, and end it."""
+    """Start the server, give its client, and end it."""
     check_installed()
     command = [sys.executable, "-m", "parcade.guide.llama_server", str(os.getpid())]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, stdin=subprocess.DEVNULL)
