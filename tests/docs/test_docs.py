@@ -75,13 +75,13 @@ def test_written_pages_are_up_to_date(name):
 
 def test_every_logged_name_is_explained():
     page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
-    from parcade.run.metrics import board_values
+    from parcade.run.metrics import tensorboard_values
 
     row = {"return_mean": 1.0, "length_mean": 1.0, "success_rate": 1.0}
     losses = ["policy_loss", "value_loss", "entropy", "approx_kl", "clip_fraction", "explained_variance"]
     row["losses"] = dict.fromkeys([*losses, "learning_rate", "epochs"], 1.0)
     row["time"] = dict.fromkeys(["seconds", "steps_per_s", "play_s", "learn_s", "worker_restarts"], 1.0)
-    for tag in board_values(row, []):
+    for tag in tensorboard_values(row, []):
         assert f"`{tag}`" in page, tag
 
 

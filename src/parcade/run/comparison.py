@@ -13,7 +13,7 @@ import numpy as np
 from parcade.errors import SettingsError, did_you_mean
 from parcade.run.flat_settings import flat_settings
 from parcade.run.listing import read_run, rows_of
-from parcade.run.metrics import board_values
+from parcade.run.metrics import tensorboard_values
 from parcade.run.statistics import Floats, Interval, bands, improvement, interval
 
 EVALUATED, TRAINED = "eval/mean_reward", "rollout/ep_rew_mean"
@@ -146,7 +146,7 @@ def _read(path: Path) -> ComparedRun:
     for row in rows_of(path):
         env_steps = row.get("env_steps")
         if isinstance(env_steps, int):
-            for name, value in board_values(row, ()).items():
+            for name, value in tensorboard_values(row, ()).items():
                 if math.isfinite(value):
                     points.setdefault(name, []).append((env_steps, value))
     curves = {name: tuple(np.array(found, np.float64).T) for name, found in points.items()}

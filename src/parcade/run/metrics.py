@@ -10,9 +10,9 @@ from typing import Any
 
 from parcade.errors import ModelFileError
 from parcade.host.input_file import parse_json
-from parcade.run.board import Board
 from parcade.run.flat_settings import flat_settings
 from parcade.run.rows import RowFile
+from parcade.run.tensorboard_writer import TensorBoardWriter
 
 WINDOW = 100  # episodes a mean is taken over
 LARGEST = 1 << 62  # whole number in a checkpoint's record
@@ -31,7 +31,7 @@ class Recorder:
         self._monitor_folder = monitor
         monitor.mkdir(exist_ok=True)
         self._monitors: dict[int, RowFile] = {}
-        self._board = Board(logs)
+        self._tensorboard = TensorBoardWriter(logs)
         self._n_slots = n_slots
 
     def episode(self, slot: int, total: float, length: int, metrics: Mapping[str, float], env_steps: int) -> None:
@@ -64,20 +64,20 @@ class Recorder:
         """Write one update's row to metrics.jsonl and TensorBoard; return its points by TensorBoard's names."""
         self._metrics.add(json.dumps(row))
         self._metrics.flush()
-        values = board_values(row, self._slots)
-        self._board.write(row["env_steps"], values)
+        values = tensorboard_values(row, self._slots)
+        self._tensorboard.write(row["env_steps"], values)
         return values
 
     def hyperparameters(self, settings: Mapping[str, Any]) -> None:
         """Write the settings to TensorBoard, whose page for hyperparameters shows them beside the results."""
-        self._board.write_hyperparameters(flat_settings(settings))
+        self._tensorboard.write_hyperparameters(flat_settings(settings))
 
     def final_evaluation(self, row: dict[str, Any]) -> None:
         """Write the evaluation at the end: a row of its own, behind that of the last update."""
         self._metrics.add(json.dumps(row))
         self._metrics.flush()
         new = {name: value for name, value in row.get("time", {}).items() if name != "seconds"}  # the update told those
-        self._board.write(row["env_steps"], board_values({**row, "time": new}, ()))
+        self._tensorboard.write(row["env_steps"], tensorboard_values({**row, "time": new}, ()))
 
     def state(self) -> dict[str, Any]:
         """Return all that a resumed run needs to go on as if nothing had happened; raise if rows cannot be written."""
@@ -88,7 +88,7 @@ class Recorder:
             "slots": [list(slot) for slot in self._slots],
             "metrics_end": self._metrics.end(),
             "monitor_ends": monitors,
-            "board_ends": self._board.ends(),
+            "board_ends": self._tensorboard.ends(),
         }
 
     def check(self, state: Mapping[str, Any]) -> None:
@@ -113,7 +113,7 @@ class Recorder:
         self._slots = [deque(slot, maxlen=SLOT_WINDOW) for slot in state["slots"]]
         self._metrics.cut(state["metrics_end"])
         if "board_ends" in state:  # checkpoints of before name none
-            self._board.cut(state["board_ends"])
+            self._tensorboard.cut(state["board_ends"])
         for path in self._monitor_folder.glob("env_*.csv"):
             if path.stem.removeprefix("env_") not in state["monitor_ends"]:
                 path.unlink()
@@ -126,7 +126,7 @@ class Recorder:
         self._metrics.close()
         for file in self._monitors.values():
             file.close()
-        self._board.close()
+        self._tensorboard.close()
 
 
 def _are_numbers(values: Any, or_none: bool = False) -> bool:
@@ -151,7 +151,7 @@ def read_rows(metrics: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def board_values(row: Mapping[str, Any], slots: Iterable[Iterable[float]]) -> dict[str, float]:
+def tensorboard_values(row: Mapping[str, Any], slots: Iterable[Iterable[float]]) -> dict[str, float]:
     """Return TensorBoard's names and values for one row of metrics; docs/metrics.md explains each."""
     values: dict[str, Any] = {
         "rollout/ep_rew_mean": row.get("return_mean"),

@@ -9,7 +9,7 @@ from typing import Any
 from parcade.config.settings import TrainSettings
 from parcade.run.directory import RunFolder
 from parcade.run.flat_settings import flat_settings
-from parcade.run.metrics import board_values
+from parcade.run.metrics import tensorboard_values
 from parcade.run.trackers.background import BackgroundTracker
 from parcade.run.trackers.base import FAILED, FINISHED, STOPPED, check_installed
 from parcade.train import events
@@ -69,7 +69,7 @@ class Tracking:
     def _finish(self, event: events.Finished) -> None:
         result, folder = event.result, self._folder
         if event.evaluation is not None:
-            values = board_values({"eval": event.evaluation.summary()}, ())
+            values = tensorboard_values({"eval": event.evaluation.summary()}, ())
             self._send({"row": [result.env_steps, values], "is_last": True})
         for film in sorted(folder.videos.glob("*.mp4")):
             self._send({"video": str(film.resolve()), "env_steps": result.env_steps})

@@ -1,7 +1,7 @@
 """TensorBoard's own reader finds a run's settings beside its results."""
 
-from parcade.run.board import RESULTS, Board
 from parcade.run.metrics import Recorder
+from parcade.run.tensorboard_writer import RESULTS, TensorBoardWriter
 
 
 def hparams_in(folder):
@@ -15,9 +15,9 @@ def hparams_in(folder):
 
 
 def test_settings_and_the_names_of_results_are_written(tmp_path):
-    board = Board(tmp_path / "logs")
-    board.write_hyperparameters({"learning_rate": 0.001, "game": "lantern", "overlap": False, "n_envs": 16})
-    board.close()
+    writer = TensorBoardWriter(tmp_path / "logs")
+    writer.write_hyperparameters({"learning_rate": 0.001, "game": "lantern", "overlap": False, "n_envs": 16})
+    writer.close()
     found = hparams_in(tmp_path / "logs")
     start = found["_hparams_/session_start_info"].session_start_info
     assert start.hparams["learning_rate"].number_value == 0.001

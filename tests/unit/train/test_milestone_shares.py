@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from parcade.env.milestones import ToldMilestone
-from parcade.run.metrics import board_values
+from parcade.run.metrics import tensorboard_values
 from parcade.train.evaluation import EpisodeResult, Evaluation
 from parcade.train.events import Finished
 from parcade.train.results import TrainResult
@@ -34,7 +34,7 @@ def test_rows_and_result_tell_the_shares(tmp_path: Path) -> None:
     running = ["milestone_second_room", "milestone_key", "milestone_door", "success"]
     assert [name for name in last["running"] if name not in ("return_mean", "length_mean")] == running
     assert all(0 <= last["running"][name] <= 1 for name in running)
-    assert "rollout/running_milestone_key" in board_values(last, ())
+    assert "rollout/running_milestone_key" in tensorboard_values(last, ())
     assert {"milestone_second_room", "milestone_key", "milestone_door"} <= set(final["eval"])
     assert done.evaluation is not None
     assert list(done.evaluation["milestones"]) == list(done.milestones)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from parcade.errors import did_you_mean
-from parcade.run.metrics import WINDOW, board_values
+from parcade.run.metrics import WINDOW, tensorboard_values
 
 Row = dict[str, Any]
 Cost = Literal["env_steps", "seconds"]
@@ -51,7 +51,7 @@ class Objective:
 
     def shown(self, row: Row) -> float | None:
         """Return the metric of one row, also where it is a mean of few episodes."""
-        value = board_values(row, ()).get(self.metric)
+        value = tensorboard_values(row, ()).get(self.metric)
         return value if value is not None and math.isfinite(value) else None
 
     def is_reached(self, row: Row) -> bool:
@@ -98,7 +98,9 @@ class Objective:
 
     def missing(self, rows: Iterable[Row]) -> str | None:
         """Return that a whole training has no such metric but others of its kind, in words; None where it is there."""
-        known = {name for row in rows for name in board_values(row, ()) if not name.startswith("rollout/running_")}
+        known = {
+            name for row in rows for name in tensorboard_values(row, ()) if not name.startswith("rollout/running_")
+        }
         group = self.metric.partition("/")[0] + "/"
         others = sorted(name for name in known if name.startswith(group))
         if self.metric in known or not others:

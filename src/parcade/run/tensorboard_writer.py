@@ -17,7 +17,7 @@ RESULTS = ("eval/mean_reward", "rollout/ep_rew_mean", "rollout/success_rate", "t
 _FILES = "events.out.tfevents.*"
 
 
-class Board:
+class TensorBoardWriter:
     """Writes scalars as TensorBoard reads them (its own records, no torch here)."""
 
     def __init__(self, folder: Path) -> None:
