@@ -112,7 +112,7 @@ def test_losses_and_gradients_are_those_of_sb3(case):
     theirs.train()
     said = theirs.logger.name_to_value
 
-    learner._estimate_advantages(rollout)
+    learner._estimate_advantages(rollout, rollout.rewards)
     assert np.allclose(rollout.advantages.numpy(), theirs.rollout_buffer.advantages.reshape(N, T).T, atol=1e-5)
     batch = next(next(learner.minibatches.epochs(rollout)))
     losses = ppo_loss(trained.policy, batch, learner.settings)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -142,3 +142,19 @@ def valuing_loss(values: Tensor, batch: Minibatch, settings: PpoSettings) -> Ten
 def approx_kl(log_ratio: Tensor) -> Tensor:
     """Return the mean divergence of new from old, by the estimator that is never negative."""
     return (log_ratio.expm1() - log_ratio).mean()
+
+
+def told_of(tracked: Sequence[Tracked], clip_range: float) -> dict[str, float]:
+    """Return what is told of the losses of an update's minibatches."""
+
+    def mean(name: str) -> float:
+        return float(torch.cat([getattr(losses, name).reshape(-1) for losses in tracked]).mean())
+
+    log_ratio = torch.cat([losses.log_ratio for losses in tracked])
+    return {
+        "policy_loss": mean("policy"),
+        "value_loss": mean("value"),
+        "entropy": mean("entropy"),
+        "approx_kl": float(approx_kl(log_ratio)),
+        "clip_fraction": float((log_ratio.expm1().abs() > clip_range).float().mean()),
+    }

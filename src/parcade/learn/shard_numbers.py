@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from parcade.learn.exchange import FloatSK
-from parcade.learn.loss import Tracked, approx_kl
+from parcade.learn.loss import Tracked, told_of
 from parcade.learn.normalise import RunningMoments, combine, moments_of
 from parcade.learn.policy import Policy
 from parcade.learn.rollout import Rollout
@@ -53,29 +53,26 @@ def _scaled_leaves(policy: Policy) -> list[tuple[str, RunningMoments]]:
 
 def summary_row(tracked: list[Tracked], rollout: Rollout, clip_range: float) -> Row:
     """Return what is told of a shard's losses, and what its returns and the errors of its values are like."""
-
-    def mean(name: str) -> float:
-        return float(torch.cat([getattr(losses, name).reshape(-1) for losses in tracked]).mean())
-
-    log_ratio = torch.cat([losses.log_ratio for losses in tracked])
-    clipped = float((log_ratio.expm1().abs() > clip_range).float().mean())
     returns = rollout.returns.numpy().astype(np.float64)
     errors = returns - rollout.values[:-1]
     size = float(returns.size)
-    told = [mean("policy"), mean("value"), mean("entropy"), float(approx_kl(log_ratio)), clipped]
-    return np.array([*told, returns.mean(), returns.var(), size, errors.mean(), errors.var(), size])
+    told = told_of(tracked, clip_range)
+    return np.array(
+        [*(told[name] for name in _MEANS), returns.mean(), returns.var(), size, errors.mean(), errors.var(), size]
+    )
 
 
 def summary(rows: FloatSK) -> dict[str, float]:
     """Return what is told of an update: shards have equally many rows, so each counts alike."""
     n = len(_MEANS)
     losses = {name: sum(column) / len(rows) for name, column in zip(_MEANS, rows[:, :n].T.tolist(), strict=True)}
-    _, spread, _ = _combined(rows[:, n : n + 3])
-    _, missed, _ = _combined(rows[:, n + 3 :])
+    _, spread, _ = combined(rows[:, n : n + 3])
+    _, missed, _ = combined(rows[:, n + 3 :])
     return {**losses, "explained_variance": 1 - missed / spread if spread > 0 else 0.0}
 
 
-def _combined(rows: FloatSK) -> tuple[float, float, float]:
+def combined(rows: FloatSK) -> tuple[float, float, float]:
+    """Return mean, variance and count of all shards together, of a row with these three for each."""
     (mean, var, count), *others = rows.tolist()
     for row in others:
         mean, var, count = combine((mean, var, count), tuple(row))

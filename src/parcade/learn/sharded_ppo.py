@@ -10,25 +10,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 import torch
 from torch import Tensor
 
 from parcade.errors import ModelFileError
-from parcade.learn.actors import PolicyPlays
-from parcade.learn.advantage import gae
 from parcade.learn.block_part import BlockPart
 from parcade.learn.encoders import after_convolutions
-from parcade.learn.exchange import Exchange, FloatSK
-from parcade.learn.flat import FlatAdam, FlatParameters
-from parcade.learn.loss import PpoSettings, Tracked, approx_kl, ppo_loss
-from parcade.learn.manual_backprop import ManualGradients
+from parcade.learn.exchange import Exchange
+from parcade.learn.loss import PpoSettings, Tracked, approx_kl
 from parcade.learn.minibatches import Minibatch, Minibatches
-from parcade.learn.normalise import ReturnScaler, combine
+from parcade.learn.normalise import ReturnScaler
 from parcade.learn.policy import Policy
-from parcade.learn.private_torch import has_backward_kernels
-from parcade.learn.rollout import Rollout, agrees_with_actors, evaluate_rollout
-from parcade.learn.shard_numbers import observed_row, summary, summary_row, take_observed
+from parcade.learn.ppo_base import PpoBase
+from parcade.learn.rollout import Rollout
+from parcade.learn.shard_numbers import combined, observed_row, summary, summary_row, take_observed
 from parcade.learn.shifting import RandomShift
 from parcade.pool.block import Block
 
@@ -46,13 +41,11 @@ class Shard:
         self.scaler = ReturnScaler(len(slots), settings.gamma) if scales_returns else None
 
 
-class ShardedPpo(PolicyPlays):
+class ShardedPpo(PpoBase):
     """PPO as an ``Algorithm``, for the shards that ``exchange`` says are held here.
 
-    ``settings.batch_size`` counts the rows of one step of all shards together.
+    The ``settings.batch_size`` it is given counts the rows of one step of all shards together.
     """
-
-    name = "ppo"
 
     def __init__(
         self,
@@ -64,27 +57,18 @@ class ShardedPpo(PolicyPlays):
         *,
         scales_returns: bool = False,
     ) -> None:
-        super().__init__(policy)
-        self._exchange, self._seed = exchange, seed
-        self._normalises = settings.normalize_advantage
         # Advantages are normalised over the whole rollout, before it is cut: a shard's minibatch may be small.
-        self.settings = replace(
-            settings, batch_size=settings.batch_size // exchange.n_shards, normalize_advantage=False
-        )
-        self.flat = FlatParameters(list(policy.parameters()))
-        by_hand = policy.values_apart and policy.device.type == "cpu" and has_backward_kernels()
-        self._manual = ManualGradients(policy, self.flat, self.settings.batch_size) if by_hand else None
+        own = replace(settings, batch_size=settings.batch_size // exchange.n_shards, normalize_advantage=False)
+        super().__init__(policy, own)
+        self._exchange, self._seed, self._updates = exchange, seed, 0
+        self._normalises = settings.normalize_advantage
         self._at_work: int | None = None  # the shard whose gradient is computed
         self._split_gradient()
-        self.optimiser = FlatAdam(self.flat.weights, settings.learning_rate)
         places = [range(at * shard_envs, (at + 1) * shard_envs) for at in range(len(exchange.held))]
         self.shards = [
             Shard(number, slots, policy, self.settings, scales_returns)
             for number, slots in zip(exchange.held, places, strict=True)
         ]
-        self._updates = 0
-        self._trusts_actors: bool | None = None  # not known before the first rollout
-        self.values: npt.NDArray[np.float32] | None = None  # (T + 1, N) of the last rollout's observations
 
     def _split_gradient(self) -> None:
         """Have the exchange begin with what is known first: all that follows the convolutions."""
@@ -136,19 +120,11 @@ class ShardedPpo(PolicyPlays):
         assert gradient is not None
         for shard, batch, told in zip(self.shards, batches, tracked, strict=True):
             self._at_work = shard.number
-            told.append(self._gradient(batch, settings))
+            told.append(self._find_gradient(batch, settings))
             self._exchange.give(shard.number, gradient)
         self._exchange.add_up(gradient)
         gradient.mul_(1.0 / self._exchange.n_shards)
-        self.flat.clip_gradients(self.settings.max_grad_norm)
-        self.optimiser.descend()
-
-    def _gradient(self, batch: Minibatch, settings: PpoSettings) -> Tracked:
-        if self._manual is not None:
-            return self._manual.take(batch, settings)
-        losses = ppo_loss(self.policy, batch, settings)
-        self.flat.gradients_of(losses.total)
-        return losses.tracked()
+        self._step()
 
     def _prepare(self, block: Block) -> list[Rollout]:
         """Return the rollout of each shard with values, log probabilities and advantages."""
@@ -156,12 +132,10 @@ class ShardedPpo(PolicyPlays):
         if self._trusts_actors is None:
             self._trusts_actors = self._look_at_actors(rollouts)
         for rollout in rollouts:
-            evaluate_rollout(
-                self.policy, rollout, trusts_actors=self._trusts_actors, beat=lambda: self.while_learning(0.0)
-            )
+            self._evaluate(rollout)
         self._scale_returns(rollouts)
         for rollout in rollouts:
-            self._estimate_advantages(rollout)
+            self._estimate_advantages(rollout, rollout.rewards)
         if self._normalises:
             self._normalise(rollouts)
         return rollouts
@@ -171,10 +145,7 @@ class ShardedPpo(PolicyPlays):
 
         Few rows may agree by chance, so a second look at other rows could end otherwise: checkpoints hold the answer.
         """
-        if self.policy.state_size or self.settings.overlap:
-            return True
-        rows = min(self.settings.batch_size, rollouts[0].env_steps)
-        own = [[float(agrees_with_actors(self.policy, rollout, rows))] for rollout in rollouts]
+        own = [[float(self._can_trust_actors(rollout))] for rollout in rollouts]
         return bool(self._exchange.gather(np.array(own)).all())
 
     def _scale_returns(self, rollouts: list[Rollout]) -> None:
@@ -184,27 +155,17 @@ class ShardedPpo(PolicyPlays):
         seen = [
             scaler.follow(rollout.rewards, rollout.ended) for scaler, rollout in zip(scalers, rollouts, strict=True)
         ]
-        rows = _triples(self._exchange.gather(np.array(seen)))
+        rows = self._exchange.gather(np.array(seen)).tolist()
         for scaler, rollout in zip(scalers, rollouts, strict=True):
             for row in rows:
-                scaler.take(row)
+                scaler.take(tuple(row))
             rollout.rewards = scaler.scaled(rollout.rewards)
-
-    def _estimate_advantages(self, rollout: Rollout) -> None:
-        ends = rollout.terminated, rollout.truncated
-        rates = self.settings.gamma, self.settings.gae_lambda
-        advantages, returns = gae(rollout.rewards, rollout.values, *ends, rollout.final_values, *rates)
-        rollout.advantages.copy_(torch.from_numpy(advantages))
-        rollout.returns.copy_(torch.from_numpy(returns))
 
     def _normalise(self, rollouts: list[Rollout]) -> None:
         """Give the advantages of all shards together mean 0 and standard deviation 1."""
         own = [rollout.advantages.numpy().astype(np.float64) for rollout in rollouts]
         table = np.array([(array.mean(), array.var(), float(array.size)) for array in own])
-        rows = _triples(self._exchange.gather(table))
-        mean, var, count = rows[0]
-        for row in rows[1:]:
-            mean, var, count = combine((mean, var, count), row)
+        mean, var, _ = combined(self._exchange.gather(table))
         for rollout in rollouts:
             rollout.advantages.sub_(mean).div_(var**0.5 + 1e-8)
 
@@ -237,7 +198,3 @@ def _shuffle_seed(seed: int, update: int, epoch: int, shard: int) -> int:
     """Return the seed of one shard's order in one epoch."""
     words = np.random.SeedSequence([seed, update, epoch, shard]).generate_state(1, np.uint64)
     return int(words[0]) >> 1
-
-
-def _triples(table: FloatSK) -> list[tuple[float, float, float]]:
-    return [(mean, var, count) for mean, var, count in table.tolist()]
