@@ -8,8 +8,11 @@ import os
 import socket
 import time
 from collections.abc import Mapping
+from importlib import metadata
 from pathlib import Path
 from typing import IO, Any
+
+from parcade.run.private_tensorboard import hyperparameter_parts, record_parts
 
 log = logging.getLogger("parcade.run")
 FLUSH_EVERY_S = 10.0
@@ -21,41 +24,46 @@ class TensorBoardWriter:
     """Writes scalars as TensorBoard reads them (its own records, no torch here)."""
 
     def __init__(self, folder: Path) -> None:
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.summary.writer.record_writer import RecordWriter
-
         folder.mkdir(exist_ok=True)
         self._folder = folder
         number = len(list(folder.glob(_FILES)))
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}.{number}"
         self._name = name
-        self._file: IO[bytes] | None = open(folder / name, "ab")  # noqa: SIM115
-        self._records: Any = RecordWriter(self._file)
+        self._file: IO[bytes] | None = None
         self._flushed_s = time.monotonic()
-        self._add(Event(wall_time=time.time(), file_version="brain.Event:2"))
+        self._parts = record_parts()
+        if self._parts is None:
+            log.warning("%s does not write records as before; this run has no curves in logs/", _version())
+            return
+        self._file = open(folder / name, "ab")  # noqa: SIM115
+        self._records: Any = self._parts.writer(self._file)
+        self._add(file_version="brain.Event:2")
 
     def write(self, step: int, values: Mapping[str, float]) -> None:
         """Add one point to each curve."""
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.compat.proto.summary_pb2 import Summary
-
-        summary = Summary(value=[Summary.Value(tag=tag, simple_value=value) for tag, value in values.items()])
-        self._add(Event(wall_time=time.time(), step=step, summary=summary))
+        if self._parts is not None:
+            kind = self._parts.summary
+            points = [kind.Value(tag=tag, simple_value=value) for tag, value in values.items()]
+            self._add(step=step, summary=kind(value=points))
 
     def write_hyperparameters(self, settings: Mapping[str, bool | int | float | str]) -> None:
         """Add the run to TensorBoard's page of hyperparameters; beside them stand the last points of RESULTS."""
-        from tensorboard.compat.proto.event_pb2 import Event
-        from tensorboard.plugins.hparams import summary_v2 as hparams
-
+        if self._file is None:
+            return
+        hparams = hyperparameter_parts()
+        if hparams is None:
+            log.warning("%s has no page of hyperparameters as before; this run is not on it", _version())
+            return
         infos = [hparams.HParam(name) for name in settings]
         results = [hparams.Metric(tag) for tag in RESULTS]
         run = str(self._folder.parent.resolve())
         for summary in (hparams.hparams_config_pb(infos, results), hparams.hparams_pb(settings, trial_id=run)):
-            self._add(Event(wall_time=time.time(), summary=summary))
+            self._add(summary=summary)
 
-    def _add(self, event: Any) -> None:
-        if self._file is None:
+    def _add(self, **content: Any) -> None:
+        if self._file is None or self._parts is None:
             return
+        event = self._parts.event(wall_time=time.time(), **content)
         try:
             self._records.write(event.SerializeToString())
             if time.monotonic() - self._flushed_s >= FLUSH_EVERY_S:
@@ -91,3 +99,7 @@ class TensorBoardWriter:
                 file.close()
             except OSError as error:
                 log.warning("the last points of TensorBoard's file could not be written (%s)", error.strerror)
+
+
+def _version() -> str:
+    return f"TensorBoard {metadata.version('tensorboard')}"
