@@ -20,6 +20,7 @@ from parcade.cluster.nodes import Nodes
 from parcade.cluster.notice_board import ABANDONED, NoticeBoard
 from parcade.cluster.pieces import count_for, in_pieces
 from parcade.cluster.placement import Placement, check_cores, is_crowded, spread_out, with_workers, workers_each
+from parcade.cluster.private_gloo import check_gloo
 from parcade.cluster.versions import versions
 from parcade.config.settings import TrainSettings
 from parcade.env.spec import EnvSpec
@@ -55,6 +56,7 @@ class RayCrew:
         self._all, self._deadline_s = range(len(holdings)), settings.step_deadline_s
         self._each = workers_each(settings.n_workers, len(holdings))
         self._nodes = nodes
+        check_gloo(len(holdings))
         check_cores(self._nodes.cores(), len(holdings), self._each or 1)
         self._files = SentFiles(ray, spec)
         self._posted: dict[int, Posted] = {}

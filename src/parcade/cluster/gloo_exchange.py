@@ -22,6 +22,7 @@ from torch import Tensor
 
 from parcade.cluster.gradient_part import GradientPart, add_in_order, sends_whole
 from parcade.cluster.notice_board import NoticeBoard, c10d
+from parcade.cluster.private_gloo import group_options
 from parcade.learn.exchange import FloatSK
 from parcade.train.spread.mapped_exchange import UpdateAbandonedError
 from parcade.train.spread.messages import Holding
@@ -87,9 +88,7 @@ class GlooExchange:
             self._built = generation
 
     def _meet(self) -> Any:
-        options = c10d.ProcessGroupGloo._Options()
-        options._timeout, options._threads = timedelta(seconds=self._deadline_s), 1
-        options._devices = [c10d.ProcessGroupGloo.create_device(hostname=self._address)]
+        options = group_options(self._address, timedelta(seconds=self._deadline_s))
         store = NoticeBoard.at(self._board.address, self._deadline_s).store  # of this thread's own
         prefixed = c10d.PrefixStore(f"meeting-{self.generation}", store)
         return c10d.ProcessGroupGloo(prefixed, self._learner, self._n_learners, options)
