@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +35,11 @@ def write(policy: Policy, path: Path, observation_space: spaces.Space[Any]) -> N
         raise MissingExtraError(
             "Stable-Baselines3 is not installed; install it with: pip install 'parcade[sb3]'"
         ) from None
+    if not builds_without_env():
+        raise Sb3Error(
+            f"Stable-Baselines3 {metadata.version('stable-baselines3')} does not build a policy without an env as 2.9 "
+            f"does; install 2.9, or {_INSTEAD}"
+        )
     for reason in _reasons_against(policy, observation_space):
         raise Sb3Error(f"Stable-Baselines3 cannot express {reason}; {_INSTEAD}")
     none: Any = None  # no env: it is not needed to predict
@@ -47,6 +54,22 @@ def write(policy: Policy, path: Path, observation_space: spaces.Space[Any]) -> N
     _take_weights(model.policy, policy)
     with open(path, "wb") as file:  # by a name SB3 would put .zip behind
         model.save(file)
+
+
+@cache
+def builds_without_env() -> bool:
+    """Whether this Stable-Baselines3 builds a policy from two spaces alone; it has no public way."""
+    from stable_baselines3 import PPO
+
+    none: Any = None
+    try:
+        model = PPO("MlpPolicy", none, device="cpu", _init_setup_model=False)
+        model.observation_space, model.action_space = spaces.Box(0, 1, (1,)), spaces.Discrete(2)
+        model.n_envs = 1
+        model._setup_model()
+    except (AttributeError, TypeError):
+        return False
+    return isinstance(getattr(model, "policy", None), nn.Module)
 
 
 def _reasons_against(policy: Policy, space: spaces.Space[Any]) -> Iterator[str]:
