@@ -10,6 +10,7 @@ Only the picture is drawn anew (`view`), close to the original but not equal to 
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import Box2D
@@ -30,11 +31,24 @@ from gymnasium.utils import EzPickle
 
 from parcade.env.racing.car import FastCar
 from parcade.env.racing.view import View
+from parcade.errors import EnvError
 
 WHEELBASE = 5  # tiles behind a touched one that the rear wheels may still touch
 MOST_MISSED = 10  # that count at once: who drives across the infield has not missed half the track
 
 Picture = npt.NDArray[np.uint8]
+
+
+@cache
+def check_car_racing() -> None:
+    """Refuse a Gymnasium whose CarRacing lacks a private function that is called or replaced here."""
+    wanted = [(CarRacing, name) for name in ("_create_track", "_reinit_colors", "_destroy")]
+    for kind, name in [*wanted, (FrictionDetector, "_contact")]:
+        if not callable(getattr(kind, name, None)):
+            raise EnvError(
+                f"Gymnasium {gymnasium.__version__} has no {kind.__name__}.{name}, which the fast CarRacing needs; "
+                "install gymnasium 1.4"
+            )
 
 
 class TouchDetector(FrictionDetector):
@@ -89,6 +103,7 @@ class FastCarRacing(CarRacing):
         size: tuple[int, int] = (STATE_H, STATE_W),
         missed_tile_cost: float = 0.0,
     ) -> None:
+        check_car_racing()
         super().__init__(render_mode, verbose, lap_complete_percent, domain_randomize, continuous)
         EzPickle.__init__(
             self,
