@@ -1,4 +1,4 @@
-"""The sweep's storage: Optuna's journal file, which several processes and machines append to."""
+"""The sweep's storage: the journal file of Optuna (its word for it), which several processes and machines append to."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class SweepJournal:
                 f"{self.folder} holds another sweep: {differing(ours, theirs)}; choose another name or --out, "
                 "or delete that folder"
             )
-        return studies[0]._study_id
+        return self._storage.get_study_id_from_name(studies[0].study_name)
 
     @contextmanager
     def deciding(self) -> Iterator[None]:
