@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import signal
 from dataclasses import dataclass, replace
-from enum import Enum
 
 from parcade.host.child_process import exit_words
 
@@ -14,16 +13,8 @@ OUTSIDE_SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 BEING_MADE, IN_RESET = -2, -1  # steps before the first one
 
 
-class Phase(Enum):
-    """What a worker is doing."""
-
-    STARTING = "starting"
-    ALIVE = "alive"
-    GIVEN_UP = "given up"
-
-
 @dataclass(frozen=True, slots=True)
-class Place:
+class DeathPlace:
     """Where a slot stood when its worker died: its finished steps, IN_RESET or BEING_MADE."""
 
     slot: int
@@ -45,7 +36,7 @@ class Died:
     """The worker is gone."""
 
     cause: Cause
-    place: Place | None
+    place: DeathPlace | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +50,10 @@ class Answered:
 class Life:
     """One worker's record over all its processes."""
 
-    phase: Phase = Phase.STARTING
-    life: int = 0
+    is_given_up: bool = False
     strikes: int = 0  # deaths since it was last healthy
     healthy: int = 0
-    place: Place | None = None
+    place: DeathPlace | None = None
     times_here: int = 0
 
 
@@ -72,7 +62,7 @@ class Restart:
     """Start the worker again after a pause; ``cut`` names a step that must not be tried again."""
 
     pause_s: float
-    cut: Place | None = None
+    cut: DeathPlace | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,18 +80,18 @@ def advance(life: Life, event: Died | Answered, budget: int) -> tuple[Life, Rest
     if isinstance(event, Answered):
         healthy = life.healthy + event.batches
         if healthy < HEALTHY_BATCHES:
-            return replace(life, phase=Phase.ALIVE, healthy=healthy), None
-        return replace(life, phase=Phase.ALIVE, healthy=healthy, strikes=0, place=None, times_here=0), None
+            return replace(life, healthy=healthy), None
+        return replace(life, healthy=healthy, strikes=0, place=None, times_here=0), None
     strikes = life.strikes + 1
     times_here = life.times_here + 1 if event.place is not None and event.place == life.place else 1
-    life = replace(life, life=life.life + 1, strikes=strikes, healthy=0, place=event.place, times_here=times_here)
+    life = replace(life, strikes=strikes, healthy=0, place=event.place, times_here=times_here)
     if strikes > budget:
-        return replace(life, phase=Phase.GIVEN_UP), GiveUp()
+        return replace(life, is_given_up=True), GiveUp()
     patience = 3 if event.cause.from_outside else 2
     in_episode = event.place is not None and event.place.step > BEING_MADE
     cut = event.place if in_episode and times_here >= patience else None
     pause_s = PAUSES_S[min(strikes - 1, len(PAUSES_S) - 1)]
-    return replace(life, phase=Phase.STARTING), Restart(pause_s, cut)
+    return life, Restart(pause_s, cut)
 
 
 def cause_of_exit(exit_code: int | None) -> Cause:

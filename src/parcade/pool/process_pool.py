@@ -19,7 +19,6 @@ from parcade.errors import ParcadeError, PoolError, SettingsError
 from parcade.host.cores import usable_cores
 from parcade.pool.block import EnvShape
 from parcade.pool.fragment import Fragment
-from parcade.pool.lifecycle import Phase
 from parcade.pool.limits import allow_files
 from parcade.pool.mapped import MappedArrays
 from parcade.pool.pool import Pool
@@ -244,7 +243,7 @@ class ProcessPool(Pool):
     @property
     def alive(self) -> bool:
         """Whether the pool is open and no worker was given up."""
-        return not self._closed and all(h.life.phase is not Phase.GIVEN_UP for h in self._supervisor.handles)
+        return not self._closed and not any(h.life.is_given_up for h in self._supervisor.handles)
 
     def _end(self, at_once: bool) -> None:
         self._supervisor.close(0.0 if at_once else CLOSING_S)

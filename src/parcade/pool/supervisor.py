@@ -19,9 +19,9 @@ from parcade.pool.lifecycle import (
     IN_RESET,
     Answered,
     Cause,
+    DeathPlace,
     Died,
     GiveUp,
-    Place,
     Restart,
     advance,
     cause_of_exit,
@@ -313,7 +313,7 @@ class Supervisor:
     def _beats(self, handle: WorkerHandle) -> int:
         return 0 if self._progress is None else int(self._progress.status["beats"][handle.orders.worker])
 
-    def _decide(self, handle: WorkerHandle, cause: Cause, place: Place | None) -> Restart:
+    def _decide(self, handle: WorkerHandle, cause: Cause, place: DeathPlace | None) -> Restart:
         taken = self._progress.newly_taken(handle.slots) if self._progress is not None else 0
         if taken:
             handle.life, _ = advance(handle.life, Answered(taken), self._budget)
@@ -333,7 +333,7 @@ class Supervisor:
         self.restarts.append(words)
         return order
 
-    def _cut(self, place: Place) -> None:
+    def _cut(self, place: DeathPlace) -> None:
         episode = (place.slot, place.episode)
         self.cut.add(episode)
         if place.step == IN_RESET:
@@ -341,7 +341,7 @@ class Supervisor:
         else:
             self._cuts[episode] = min(place.step, self._cuts.get(episode, place.step))
 
-    def _words(self, handle: WorkerHandle, cause: Cause, place: Place | None) -> str:
+    def _words(self, handle: WorkerHandle, cause: Cause, place: DeathPlace | None) -> str:
         slots, first = handle.orders.slots, handle.orders.spec.slot or 0  # of the whole training
         where = ""
         if place is not None:
@@ -355,7 +355,7 @@ class Supervisor:
         named = f"slots {first + slots.start}-{first + slots.stop - 1}"
         return f"worker {handle.orders.worker} ({named}, pid {pid}) {cause.words}{where}"
 
-    def _autopsy(self, handle: WorkerHandle, hung_s: float | None) -> tuple[Cause, Place | None]:
+    def _autopsy(self, handle: WorkerHandle, hung_s: float | None) -> tuple[Cause, DeathPlace | None]:
         """Make sure the process is gone; return why it died and in which slot."""
         exit_code = handle.bury(kill_now=hung_s is not None)
         place = self._last_place(handle)
@@ -367,13 +367,13 @@ class Supervisor:
             return Cause(kind, f"raised {name}: {text}" if text else f"raised {name}"), place
         return cause_of_exit(exit_code), place
 
-    def _last_place(self, handle: WorkerHandle) -> Place | None:
+    def _last_place(self, handle: WorkerHandle) -> DeathPlace | None:
         if self._progress is None:
             return None
         arrays, worker = self._progress.status, handle.orders.worker
         slot = int(arrays["current_slot"][worker])
         arrays["current_slot"][worker] = -1  # the next life may end before it can say where it is
-        return None if slot < 0 else Place(slot, int(arrays["episode"][slot]), int(arrays["running_length"][slot]))
+        return None if slot < 0 else DeathPlace(slot, int(arrays["episode"][slot]), int(arrays["running_length"][slot]))
 
     def close(self, deadline_s: float) -> None:
         """End all workers: ask by closing the channels, then kill."""

@@ -9,11 +9,10 @@ from parcade.pool.lifecycle import (
     PAUSES_S,
     Answered,
     Cause,
+    DeathPlace,
     Died,
     GiveUp,
     Life,
-    Phase,
-    Place,
     Restart,
     advance,
     cause_of_exit,
@@ -21,7 +20,7 @@ from parcade.pool.lifecycle import (
 
 RAISED = Cause("raised", "raised ZeroDivisionError")
 KILLED = Cause("signal", "killed by SIGKILL", from_outside=True)
-HERE, THERE = Place(3, 2, 17), Place(4, 0, 5)
+HERE, THERE = DeathPlace(3, 2, 17), DeathPlace(4, 0, 5)
 
 
 def live(events, budget=5):
@@ -33,7 +32,7 @@ def live(events, budget=5):
 
 
 def test_a_death_is_answered_by_a_restart_at_once_and_later_after_growing_pauses():
-    _, orders = live([Died(RAISED, Place(0, 0, step)) for step in range(5)])
+    _, orders = live([Died(RAISED, DeathPlace(0, 0, step)) for step in range(5)])
     assert [order.pause_s for order in orders] == list(PAUSES_S)
     assert all(order.cut is None for order in orders)
 
@@ -41,7 +40,7 @@ def test_a_death_is_answered_by_a_restart_at_once_and_later_after_growing_pauses
 def test_the_same_place_twice_is_cut_out():
     life, orders = live([Died(RAISED, HERE), Died(RAISED, HERE)])
     assert orders == [Restart(PAUSES_S[0]), Restart(PAUSES_S[1], HERE)]
-    assert (life.life, life.strikes, life.phase) == (2, 2, Phase.STARTING)
+    assert (life.strikes, life.is_given_up) == (2, False)
 
 
 def test_a_cause_from_outside_is_believed_only_the_third_time():
@@ -60,7 +59,7 @@ def test_deaths_at_no_known_place_cut_nothing():
 
 
 def test_a_reset_is_cut_but_the_making_of_an_env_is_not():
-    in_reset, being_made = Place(3, 2, IN_RESET), Place(3, 2, BEING_MADE)
+    in_reset, being_made = DeathPlace(3, 2, IN_RESET), DeathPlace(3, 2, BEING_MADE)
     assert live([Died(RAISED, in_reset)] * 2)[1][1].cut == in_reset
     assert live([Died(RAISED, being_made)] * 4)[1][3].cut is None
 
@@ -68,13 +67,13 @@ def test_a_reset_is_cut_but_the_making_of_an_env_is_not():
 def test_more_deaths_than_the_budget_end_it():
     life, orders = live([Died(KILLED, None)] * 3, budget=2)
     assert orders[2] == GiveUp()
-    assert life.phase is Phase.GIVEN_UP
+    assert life.is_given_up
     assert live([Died(KILLED, None)], budget=0)[1] == [GiveUp()]
 
 
 def test_a_healthy_stretch_forgives_earlier_deaths():
     life, _ = live([Died(RAISED, HERE), Died(RAISED, THERE), Answered(HEALTHY_BATCHES)], budget=2)
-    assert (life.strikes, life.place, life.phase) == (0, None, Phase.ALIVE)
+    assert (life.strikes, life.place) == (0, None)
     life, order = advance(life, Died(RAISED, THERE), 2)
     assert order == Restart(PAUSES_S[0])
 

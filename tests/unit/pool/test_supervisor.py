@@ -6,7 +6,7 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import PoolError
 from parcade.pool.actor import ActorShape
 from parcade.pool.block import Block, EnvShape, block_fields, status_fields
-from parcade.pool.lifecycle import BEING_MADE, IN_RESET, Cause, Place
+from parcade.pool.lifecycle import BEING_MADE, IN_RESET, Cause, DeathPlace
 from parcade.pool.mapped import MappedArrays, plan_layout
 from parcade.pool.progress import Progress
 from parcade.pool.seeding import TrainingEpisodes
@@ -79,7 +79,7 @@ def test_a_complete_step_that_ended_an_episode_leads_into_the_next(supervisor):
 def test_a_deadly_step_dooms_its_slot_under_way_or_not(supervisor):
     for action in range(5):
         play(supervisor, 0, [action, action])
-    supervisor._cut(Place(2, 0, 3))
+    supervisor._cut(DeathPlace(2, 0, 3))
     assert plans(supervisor)[2] == (0, [0, 1, 2], 5, True)
     play(supervisor, 0, [8, 8], done=False)
     assert plans(supervisor)[2] == (0, [0, 1, 2], 5, True)
@@ -89,24 +89,24 @@ def test_a_deadly_step_dooms_its_slot_under_way_or_not(supervisor):
 
 def test_an_episode_whose_reset_kills_now_is_lost(supervisor):
     play(supervisor, 0, [3, 4])
-    supervisor._cut(Place(0, 0, IN_RESET))
+    supervisor._cut(DeathPlace(0, 0, IN_RESET))
     assert plans(supervisor)[0] == (0, [], 1, True)
-    supervisor._cut(Place(0, 0, IN_RESET))
+    supervisor._cut(DeathPlace(0, 0, IN_RESET))
     assert len(supervisor.cut) == 1
 
 
 def test_a_worker_that_dies_before_it_says_where_is_nowhere(supervisor):
     arrays, handle = supervisor.progress.status, supervisor.handles[0]
     arrays["current_slot"][0], arrays["episode"][1], arrays["running_length"][1] = 1, 6, 40
-    assert supervisor._last_place(handle) == Place(1, 6, 40)
+    assert supervisor._last_place(handle) == DeathPlace(1, 6, 40)
     assert supervisor._last_place(handle) is None
 
 
 def test_deaths_are_told_in_words(supervisor, caplog):
     handle = supervisor.handles[0]
-    supervisor._decide(handle, RAISED, Place(1, 4, 18204))
-    supervisor._decide(handle, RAISED, Place(1, 4, IN_RESET))
-    supervisor._decide(handle, RAISED, Place(1, 4, BEING_MADE))
+    supervisor._decide(handle, RAISED, DeathPlace(1, 4, 18204))
+    supervisor._decide(handle, RAISED, DeathPlace(1, 4, IN_RESET))
+    supervisor._decide(handle, RAISED, DeathPlace(1, 4, BEING_MADE))
     who = "worker 0 (slots 0-2, pid 4121) raised ZeroDivisionError: x"
     assert supervisor.restarts == [
         f"{who} in slot 1 at step 18204 of episode 4 of 'lantern'; restored exactly (1 of 3 restarts used)",
