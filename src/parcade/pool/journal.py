@@ -101,33 +101,26 @@ class Journal:
             self.episode[changed] = episodes[changed]
             self._begun[changed] = self._steps[group]
 
-    def actions(self, slot: int, steps: int | None = None) -> Actions:
-        """Return a slot's first ``steps`` actions of its episode (all of them by default)."""
+    def actions(self, slot: int) -> Actions:
+        """Return a slot's actions of its episode."""
         group, at = self._place[slot]
-        begun = int(self._begun[slot])
-        end = self._steps[group] if steps is None else begun + steps
-        return {leaf: log[begun:end, at].copy() for leaf, log in self._logs[group].items()}
+        rows = slice(int(self._begun[slot]), self._steps[group])
+        return {leaf: log[rows, at].copy() for leaf, log in self._logs[group].items()}
 
     def dump(self) -> dict[str, npt.NDArray[Any]]:
         """Return everything as plain arrays, a row per slot, whatever the groups."""
-        length = self.length
-        dumped = {"episode": self.episode.copy(), "length": length}
-        for leaf, (shape, dtype) in self._leaves.items():
-            rows = np.zeros((len(length), int(length.max(initial=0)), *shape), dtype)
-            for slot in range(len(length)):
-                rows[slot, : length[slot]] = self.actions(slot)[leaf]
-            dumped[f"actions:{leaf}"] = rows
-        return dumped
+        return self._dumped(self.episode, self._begun, self.length)
 
     def dump_at_mark(self) -> dict[str, npt.NDArray[Any]]:
         """Return what ``dump`` would have returned when the marked rollout began."""
-        length = self.length_at_mark
-        dumped = {"episode": self._episode_at_mark.copy(), "length": length.copy()}
+        return self._dumped(self._episode_at_mark, self._begun_at_mark, self.length_at_mark)
+
+    def _dumped(self, episode: Slots, begun: Slots, length: Slots) -> dict[str, npt.NDArray[Any]]:
+        dumped = {"episode": episode.copy(), "length": length.copy()}
         for leaf, (shape, dtype) in self._leaves.items():
             rows = np.zeros((len(length), int(length.max(initial=0)), *shape), dtype)
             for slot, (group, at) in self._place.items():
-                log, first = self._logs[group][leaf], int(self._begun_at_mark[slot])
-                rows[slot, : length[slot]] = log[first : first + length[slot], at]
+                rows[slot, : length[slot]] = self._logs[group][leaf][begun[slot] : begun[slot] + length[slot], at]
             dumped[f"actions:{leaf}"] = rows
         return dumped
 
