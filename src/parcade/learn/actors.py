@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
+from parcade.learn.advantage import FloatTN
 from parcade.learn.encoders import ChoiceEncoder, VectorEncoder
 from parcade.learn.flat import flat_size, pack
 from parcade.learn.normalise import LIMIT, RunningMoments
@@ -21,9 +22,12 @@ from parcade.pool.actor import Actor
 class PolicyPlays:
     """What all algorithms have in common whose policy plays as it is."""
 
+    can_be_given_up = True
+
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self.while_learning: Callable[[float], None] = lambda share: None  # hears how far an update is
+        self.while_learning: Callable[[float], None] = lambda share: None
+        self.values: FloatTN | None = None
 
     def actor(self) -> Actor:
         """Return the policy as workers run it."""

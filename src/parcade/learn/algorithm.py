@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 from torch import Tensor
 
+from parcade.learn.advantage import FloatTN
 from parcade.learn.policy import Policy
 from parcade.pool.actor import Actor
 from parcade.pool.block import Block
@@ -19,6 +20,13 @@ class Algorithm(Protocol):
 
     name: str  # stands in model files and checkpoints
     policy: Policy
+    can_be_given_up: bool  # whether an update calls ``while_learning``; what that raises ends the update
+    while_learning: Callable[[float], None]  # hears the share of an update that is done
+
+    @property
+    def values(self) -> FloatTN | None:
+        """(T + 1, N): what the last rollout's observations were expected to be worth; None: not known here."""
+        ...
 
     def actor(self) -> Actor:
         """Return what plays the next rollout."""

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from parcade.errors import ModelFileError
+from parcade.learn.advantage import FloatTN
 from parcade.learn.imitation import Cloning
 from parcade.learn.ppo import Ppo
 from parcade.learn.sharded_ppo import ShardedPpo
@@ -23,6 +24,7 @@ class ClonedFirst:
     """Both algorithms over the same weights: ``n_updates`` of cloning, then PPO for the rest."""
 
     name = "cloning, ppo"
+    can_be_given_up = True
 
     def __init__(self, cloning: Cloning, ppo: Ppo | ShardedPpo, n_updates: int) -> None:
         self.policy = ppo.policy
@@ -30,12 +32,17 @@ class ClonedFirst:
 
     @property
     def while_learning(self) -> Callable[[float], None]:
-        """What hears how far an update is."""
+        """What hears the share of an update that is done."""
         return self._ppo.while_learning
 
     @while_learning.setter
     def while_learning(self, hear: Callable[[float], None]) -> None:
         self._cloning.while_learning = self._ppo.while_learning = hear
+
+    @property
+    def values(self) -> FloatTN | None:
+        """What PPO expected of the last rollout's observations; None while cloning."""
+        return self._ppo.values
 
     def actor(self) -> Actor:
         """Return the policy as workers run it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
 import torch
 
 from parcade.learn.actors import PolicyPlays
@@ -33,7 +31,6 @@ class PpoBase(PolicyPlays):
         self._manual = ManualGradients(policy, self.flat, settings.batch_size) if is_manual else None
         self.optimiser = FlatAdam(self.flat.weights, settings.learning_rate)
         self._trusts_actors: bool | None = None  # not known before the first rollout
-        self.values: npt.NDArray[np.float32] | None = None  # (T + 1, N) of the last rollout's observations
 
     def _can_trust_actors(self, rollout: Rollout) -> bool:
         """Whether the actors' numbers are the learner's own, to the bit, or the best there are."""

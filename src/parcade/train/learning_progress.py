@@ -22,7 +22,7 @@ class UpdateInterruptedError(ParcadeError):
 
 
 def follow_learning(algorithm: Algorithm, tell: Callable[[float], None], gives_up: Callable[[], bool]) -> None:
-    """Have ``tell`` called with the share of a long update that is done; some algorithms do not say it.
+    """Have ``tell`` called with the share of a long update that is done.
 
     Where ``gives_up`` stays true for a while, the update raises UpdateInterruptedError.
     """
@@ -42,8 +42,7 @@ def follow_learning(algorithm: Algorithm, tell: Callable[[float], None], gives_u
             if now_s - asked_s >= GRACE_S:
                 raise UpdateInterruptedError
 
-    if hasattr(algorithm, "while_learning"):
-        algorithm.while_learning = hear
+    algorithm.while_learning = hear
 
 
 def update(training: Training, block: Block) -> dict[str, float]:
@@ -51,13 +50,8 @@ def update(training: Training, block: Block) -> dict[str, float]:
     algorithm, rollouts, started_s = training.algorithm, training.rollouts, time.monotonic()
     losses = _update(training, block) if rollouts.can_take_back else algorithm.update(block, training.left)
     # Notes of where a rollout begins have their price: short updates are never given up.
-    rollouts.notes_begin = can_be_given_up(algorithm) and time.monotonic() - started_s > GRACE_S / 2
+    rollouts.notes_begin = algorithm.can_be_given_up and time.monotonic() - started_s > GRACE_S / 2
     return losses
-
-
-def can_be_given_up(algorithm: Algorithm) -> bool:
-    """Whether an algorithm says how far its updates are, so that it can be told there to end one."""
-    return hasattr(algorithm, "while_learning")
 
 
 def _update(training: Training, block: Block) -> dict[str, float]:

@@ -119,7 +119,7 @@ class Live:
     def _show_values(self, shown: Array) -> None:
         """Lay down what the learner expected of the last rollout's observations, if somebody has looked since."""
         bell = int(self._pool.showcase.arrays["bell"][0])
-        values = getattr(self._algorithm, "values", None)
+        values = self._algorithm.values
         if values is not None and bell != self._asked:
             shown[...] = values[:-1]
         self._asked = bell

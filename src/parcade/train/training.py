@@ -36,7 +36,7 @@ from parcade.train.go_on import resume_command
 from parcade.train.info_keys import InfoKeysCheck
 from parcade.train.judge import Judge
 from parcade.train.kept import EndedEpisode, EpisodeKeeper
-from parcade.train.learning_progress import UpdateInterruptedError, can_be_given_up, follow_learning
+from parcade.train.learning_progress import UpdateInterruptedError, follow_learning
 from parcade.train.live import Live
 from parcade.train.loop import learn
 from parcade.train.opening import Machines, check_learners, open_algorithm, open_games, playing_parts
@@ -140,7 +140,7 @@ class Training:
         self.rollouts = Rollouts(
             self.pool, self.algorithm, settings.n_steps, seed, overlap=settings.overlap, explorer=explorer, coach=coach
         )
-        self.rollouts.notes_begin = can_be_given_up(self.algorithm)
+        self.rollouts.notes_begin = self.algorithm.can_be_given_up
         self.results = Results(folder, settings, self.spec, self.algorithm, self.pool.action_space)
         self.recorder = Recorder(folder.metrics, folder.monitor, folder.logs, settings.envs, self.pool.metric_names)
         self._stack.callback(self.recorder.close)

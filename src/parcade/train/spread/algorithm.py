@@ -4,28 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-import numpy.typing as npt
 from torch import Tensor
 
-from parcade.learn.actors import actor_for, actor_weights
+from parcade.learn.actors import PolicyPlays
 from parcade.learn.flat import flat_size
 from parcade.learn.policy import Policy
 from parcade.learn.shard_numbers import table_width
-from parcade.pool.actor import Actor
 from parcade.pool.block import Block
 from parcade.train.spread.messages import Arrays
 from parcade.train.spread.pool import SpreadPool
 from parcade.train.spread.team import Before, joined_state
 
 
-class SpreadPpo:
+class SpreadPpo(PolicyPlays):
     """An ``Algorithm`` that keeps a copy of what the learners come to: weights, Adam's moments, scales."""
 
     name = "ppo"
+    can_be_given_up = False  # the learners do not say how far they are
 
     def __init__(self, policy: Policy, pool: SpreadPool, n_shards: int) -> None:
-        self.policy, self._pool, self._team = policy, pool, pool.team
+        super().__init__(policy)
+        self._pool, self._team = pool, pool.team
         sizes = flat_size(policy.parameters()), table_width(policy)
         self._state: Mapping[str, Tensor] = self._team.meet(n_shards, *sizes)
         pool.bring, pool.before = self._bring, self._before
@@ -39,14 +38,6 @@ class SpreadPpo:
 
     def _weights(self) -> dict[str, Tensor]:
         return {name: weight.detach().clone() for name, weight in self.policy.state_dict().items()}
-
-    def actor(self) -> Actor:
-        """Return the policy as workers run it."""
-        return actor_for(self.policy)
-
-    def weights(self) -> npt.NDArray[np.float32]:
-        """Return the weights the actor plays with."""
-        return actor_weights(self.policy)
 
     def update(self, block: Block, left: float = 1.0) -> dict[str, float]:
         """Have all learners take the update, and take over what they came to."""
