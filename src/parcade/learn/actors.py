@@ -38,6 +38,14 @@ class PolicyPlays:
         return actor_weights(self.policy)
 
 
+def worker_modules(policy: Policy | None = None, *, needs_torch: bool = False) -> tuple[str, ...]:
+    """Return what a fork server imports once for all workers: torch, where the policy's actor needs it there.
+
+    ``needs_torch`` says it where there is no policy yet.
+    """
+    return (TorchActor.__module__,) if needs_torch or (policy is not None and not policy.values_apart) else ()
+
+
 def actor_for(policy: Policy, *, deterministic: bool = False) -> VectorActor | TorchActor:
     """Return the policy as workers run it: in NumPy where it sees vectors and has no memory, else as it is."""
     if not policy.values_apart:

@@ -15,6 +15,7 @@ from parcade.env.slot import leaf_choices, leaves
 from parcade.env.spec import EnvSpec
 from parcade.errors import SettingsError
 from parcade.host.cores import usable_cores
+from parcade.learn.actors import worker_modules
 from parcade.learn.algorithm import Algorithm
 from parcade.learn.cloned_first import ClonedFirst
 from parcade.learn.encoders import LeafShape
@@ -47,7 +48,7 @@ def pool_of(spec: EnvSpec, settings: TrainSettings, **places: Any) -> Pool:
         seed=settings.seed,
         n_groups=1 if device_of(settings).type == "cpu" else settings.groups,
         pin_workers=settings.pin_workers,
-        preload=_preload(settings),
+        preload=worker_modules(needs_torch=_will_need_torch(settings)),
         **process_options(settings),
         **places,
     )
@@ -63,12 +64,14 @@ def process_options(settings: TrainSettings) -> dict[str, Any]:
     }
 
 
-def _preload(settings: TrainSettings) -> tuple[str, ...]:
-    """Return what the fork server imports once for all workers: torch, where their actor will need it."""
-    has_picture = settings.observation != "features" or settings.visited
-    sees_pictures = has_picture or settings.frames_stack > 1 or settings.resize is not None
-    acts_there = device_of(settings).type == "cpu"
-    return ("parcade.learn.torch_actor",) if acts_there and (sees_pictures or settings.lstm) else ()
+def _will_need_torch(settings: TrainSettings) -> bool:
+    """Whether the workers' actor will need torch, as far as settings tell before there is an env."""
+    shows_pictures = (
+        *(settings.observation != "features", settings.visited, settings.racing is not None, settings.max_over_frames),
+        *(settings.frames_stack > 1, settings.resize is not None, settings.crop is not None, bool(settings.grayscale)),
+        (settings.env_id or "").startswith("ALE/"),
+    )
+    return device_of(settings).type == "cpu" and (any(shows_pictures) or bool(settings.lstm))
 
 
 def leaf_shapes(space: spaces.Space[Any]) -> dict[str, LeafShape]:

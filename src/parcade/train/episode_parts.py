@@ -19,7 +19,7 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import ModelFileError, ParcadeError
 from parcade.game.base import FIRST_HELD_OUT_SEED
 from parcade.host.cores import usable_cores
-from parcade.learn.actors import actor_for, actor_weights
+from parcade.learn.actors import actor_for, actor_weights, worker_modules
 from parcade.learn.policy import Policy
 from parcade.pool.actor import Actor, Array
 from parcade.pool.block import Block
@@ -89,9 +89,7 @@ def play_here(policy: Policy | None, orders: PartOrders, stopped: Stopped | None
     spec, numbers = orders.spec, orders.numbers
     n_slots = orders.n_slots or slots_for(spec, len(numbers), orders.n_workers)
     numbered = NumberedEpisodes(first_seed(orders.seed) + numbers.start, n_slots, len(numbers))
-    with open_pool(
-        judged(spec), n_slots, n_workers=orders.n_workers, episodes=numbered, forgives_cuts=True, **orders.options
-    ) as pool:
+    with pool_for(policy, spec, numbered, n_slots, orders.n_workers, forgives_cuts=True, **orders.options) as pool:
         actor, weights = playing(policy, pool, spec, orders.deterministic)
         if stopped is not None:
             pool.while_waiting = partial(_stop_if, stopped)
@@ -150,6 +148,19 @@ def judged(spec: EnvSpec) -> EnvSpec:
 def first_seed(seed: int) -> int:
     """Return the env seed of the first episode of an evaluation; all of them are apart from training's."""
     return FIRST_HELD_OUT_SEED + seed * 1_000_003 % (1 << 30)
+
+
+def pool_for(
+    policy: Policy | None,
+    spec: EnvSpec,
+    episodes: NumberedEpisodes,
+    n_slots: int,
+    n_workers: int | None,
+    **options: Any,
+) -> Pool:
+    """Return the games that a policy plays without learning, or chance where there is none."""
+    preload = worker_modules(policy)
+    return open_pool(judged(spec), n_slots, n_workers=n_workers, episodes=episodes, preload=preload, **options)
 
 
 def playing(policy: Policy | None, pool: Pool, spec: EnvSpec, deterministic: bool) -> tuple[Actor, Array]:

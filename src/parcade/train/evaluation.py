@@ -17,7 +17,6 @@ from parcade.env.spec import EnvSpec, Watch
 from parcade.errors import EnvError, MissingExtraError, PoolError, SettingsError
 from parcade.host.own_modules import refuse_while_importing
 from parcade.learn.policy import Policy
-from parcade.pool.opening import open_pool
 from parcade.pool.seeding import NumberedEpisodes
 from parcade.train.episode_parts import (
     EpisodeResult,
@@ -26,9 +25,9 @@ from parcade.train.episode_parts import (
     PlayParts,
     Stopped,
     first_seed,
-    judged,
     play_here,
     playing,
+    pool_for,
 )
 from parcade.train.film import FILMED_EPISODES, Film, Picture, film_episodes
 from parcade.train.policy_file import load_policy
@@ -258,6 +257,6 @@ def film_evaluation(
     """Film the first episodes of the evaluation with these arguments, until ``stopped`` says so."""
     numbered = NumberedEpisodes(first_seed(seed), 1, FILMED_EPISODES)
     workers = None if n_workers is None else min(1, n_workers)
-    with open_pool(judged(spec).with_(render=True), 1, n_workers=workers, episodes=numbered) as pool:
+    with pool_for(policy, spec.with_(render=True), numbered, 1, workers) as pool:
         actor, weights = playing(policy, pool, spec, deterministic)
         return film_episodes(pool, lambda: pool.play(actor, weights, seed, 1), path, FILMED_EPISODES, stopped)

@@ -20,11 +20,10 @@ from parcade.game.titles import find_modules_here
 from parcade.host.own_modules import import_own
 from parcade.host.wording import counted
 from parcade.learn.policy import Policy
-from parcade.pool.opening import open_pool
 from parcade.pool.seeding import NumberedEpisodes
 from parcade.run.episodes import EpisodeRecord, compact, write_episodes
 from parcade.train.ended import record_of, whole_episodes
-from parcade.train.episode_parts import first_seed, judged, playing, slots_for
+from parcade.train.episode_parts import first_seed, judged, playing, pool_for, slots_for
 from parcade.train.origin import origin_of
 from parcade.train.policy_file import load_policy
 
@@ -62,7 +61,7 @@ def record_policy(
     numbered = NumberedEpisodes(first_seed(seed), n_slots, episodes)
     spec = judged(spec)
     origin, found = origin_of(spec, "model"), dict[int, EpisodeRecord]()
-    with open_pool(spec, n_slots, n_workers=n_workers, episodes=numbered) as pool:
+    with pool_for(policy, spec, numbered, n_slots, n_workers) as pool:
         actor, weights = playing(policy, pool, spec, deterministic)
         pool.reset()
         while not numbered.are_over(pool.status["episode"]):

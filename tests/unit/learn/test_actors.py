@@ -10,7 +10,7 @@ import torch
 from gymnasium import spaces
 
 from parcade.errors import EnvError
-from parcade.learn.actors import actor_for, actor_weights
+from parcade.learn.actors import actor_for, actor_weights, worker_modules
 from parcade.learn.encoders import LeafShape
 from parcade.learn.normalise import RunningMoments
 from parcade.learn.policy import NetSettings, Policy
@@ -214,8 +214,11 @@ def test_workers_need_torch_for_pictures_and_memory_only():
     code = "import parcade.learn.vector_actor, sys; assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     for leaves, actions, net in ALL_KINDS.values():
-        actor = actor_for(policy_of(leaves, actions, **net))
-        assert isinstance(actor, TorchActor if "screen" in leaves or "lstm" in net else VectorActor)
+        policy, needs_torch = policy_of(leaves, actions, **net), "screen" in leaves or "lstm" in net
+        assert isinstance(actor_for(policy), TorchActor if needs_torch else VectorActor)
+        assert worker_modules(policy) == worker_modules(needs_torch=needs_torch)
+    assert worker_modules(needs_torch=True) == ("parcade.learn.torch_actor",)
+    assert worker_modules() == ()
 
 
 def test_the_number_of_weights_is_known_before():
