@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
+from gymnasium import spaces
 
 from parcade.env.spec import EnvSpec
 from parcade.env.title_guard import TitleGuard
@@ -42,6 +44,7 @@ class Pool(abc.ABC):
     n_workers: int
     shares: list[range]  # the slots of each worker; without workers, of this process
     cpus: list[int | None]  # the processor of each worker, None for any
+    keeps_observations = True  # in the blocks
 
     def __init__(self, spec: EnvSpec, n_envs: int, n_groups: int, seed: int, episodes: Episodes | None) -> None:
         check_counts(n_envs, n_groups)
@@ -59,7 +62,8 @@ class Pool(abc.ABC):
     def _share(self, shape: EnvShape, shares: list[range]) -> None:
         """Make what all processes share, with a block of one step."""
         self.observation_space, self.action_space = shape.observation_space, shape.action_space
-        self.metric_names, self._shape = shape.metric_names, shape
+        self.metric_names = shape.metric_names
+        self._shape = shape if self.keeps_observations else replace(shape, observation_space=spaces.Dict({}))
         self._mapped = [MappedArrays.create(plan_layout(status_fields(self.n_envs, len(shares))))]
         self._showcase = Showcase.create(self.n_envs, len(shares), self.spec.game is not None)
         self.progress = Progress(self._mapped[0], shares, self.n_groups, self.action_space)
@@ -311,7 +315,7 @@ class Pool(abc.ABC):
         asked = list(slots)
         for slot in asked:
             check_call(what, slot, self.n_envs)
-        answers = self._ask(asked, what, name, args, kwargs)
+        answers = self.ask(asked, what, name, args, kwargs)
         return [result(slot, what, name, answers[slot]) for slot in asked]
 
     def infos(self) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
@@ -322,10 +326,10 @@ class Pool(abc.ABC):
         return self.call_all(range(self.n_envs), "info", "infos")
 
     @abc.abstractmethod
-    def _ask(
+    def ask(
         self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Mapping[int, tuple[str, Any]]:
-        """Return the answer of each slot's env."""
+        """Return the answer of each slot's env as it came: what ``call`` returns is made of it."""
 
     @abc.abstractmethod
     def _attach(self) -> None:

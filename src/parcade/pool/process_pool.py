@@ -202,9 +202,10 @@ class ProcessPool(Pool):
             raise
         self.progress.note_starts()
 
-    def _ask(
+    def ask(
         self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> dict[int, tuple[str, Any]]:
+        """Return the answer of each slot's env, from its worker."""
         packed = cloudpickle.dumps((args, kwargs))
         calls = [
             (handle, Call(tuple(slot for slot in slots if slot in handle.slots), what, name, packed))

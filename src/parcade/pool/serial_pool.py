@@ -99,9 +99,10 @@ class SerialPool(Pool):
             runner.replay(place.episode, place.actions, 0)
         self.progress.note_starts()
 
-    def _ask(
+    def ask(
         self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> dict[int, tuple[str, Any]]:
+        """Return the answer of each slot's env."""
         return {slot: answer(self._runner.runners[slot], what, name, args, kwargs) for slot in slots}
 
     def _end(self, at_once: bool) -> None:

@@ -82,7 +82,7 @@ class ShardHolder:
         if isinstance(command, Learn):
             return self._learn(command)
         assert isinstance(command, Ask)
-        return Answered(self.pool._ask(command.slots, command.what, command.name, command.args, dict(command.kwargs)))
+        return Answered(self.pool.ask(command.slots, command.what, command.name, command.args, dict(command.kwargs)))
 
     def _meet(self, command: Meet) -> Met:
         settings, pool = self._settings, self.pool

@@ -6,14 +6,12 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
-from gymnasium import spaces
 
 from parcade.env.spec import EnvSpec
 from parcade.errors import PoolError
-from parcade.pool.actor import ActorShape, Array
-from parcade.pool.block import Block, EnvShape, block_fields
+from parcade.pool.actor import Array
+from parcade.pool.block import EnvShape
 from parcade.pool.fragment import Fragment
-from parcade.pool.mapped import MappedArrays, plan_layout
 from parcade.pool.pool import Pool
 from parcade.pool.seeding import GuideVersion, Start
 from parcade.train.spread.messages import Arrays, Ask
@@ -22,6 +20,8 @@ from parcade.train.spread.team import LearnerTeam
 
 class SpreadPool(Pool):
     """A pool whose slots are played by learners. Observations stay with them."""
+
+    keeps_observations = False
 
     def __init__(self, spec: EnvSpec, n_envs: int, seed: int, team: LearnerTeam) -> None:
         super().__init__(spec, n_envs, 1, seed, None)
@@ -41,13 +41,6 @@ class SpreadPool(Pool):
             self.close(at_once=True)
             raise
         team.while_waiting = lambda: self.while_waiting()
-
-    def _make_blocks(self, count: int, n_steps: int, actor: ActorShape) -> list[Block]:
-        shape = EnvShape(spaces.Dict({}), self.action_space, self.metric_names)
-        layout = plan_layout(block_fields(shape, self.n_envs, n_steps, actor))
-        made = [MappedArrays.create(layout) for _ in range(count)]
-        self._mapped += made
-        return [Block(arrays, self.metric_names) for arrays in made]
 
     def games_before(self) -> dict[str, Array]:
         """Return where the games were before the rollout that is under way, or else before the last one."""
@@ -108,9 +101,10 @@ class SpreadPool(Pool):
             self._take_status(slice(holding.slots.start, holding.slots.stop), status)
         self.progress.note_starts()
 
-    def _ask(
+    def ask(
         self, slots: Sequence[int], what: str, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Mapping[int, tuple[str, Any]]:
+        """Return the answer of each slot's env, from its learner."""
         found: dict[int, tuple[str, Any]] = {}
         for learner, holding in enumerate(self.team.holdings):
             first = holding.slots.start
