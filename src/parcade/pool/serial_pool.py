@@ -6,8 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from parcade.env.make import make
-from parcade.env.slot import SlotEnv, as_slot_env
+from parcade.env.slot import SlotEnv
 from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, ParcadeError, PoolError
 from parcade.pool.block import EnvShape
@@ -16,7 +15,7 @@ from parcade.pool.fragment import Fragment, FragmentRunner
 from parcade.pool.pool import Pool
 from parcade.pool.same_spaces import check_same, marks_of
 from parcade.pool.seeding import Episodes
-from parcade.pool.stepping import SlotRunner
+from parcade.pool.stepping import SlotRunner, make_slot_env
 
 LOOK_EVERY_S = 0.2
 
@@ -35,8 +34,7 @@ class SerialPool(Pool):
         self.envs: list[SlotEnv] = []
         self._looked_s = 0.0
         try:
-            numbers = range(spec.slot or 0, (spec.slot or 0) + n_envs)
-            self.envs += [as_slot_env(make(spec.with_(slot=number)), spec.info_keys) for number in numbers]
+            self.envs += [make_slot_env(spec, slot) for slot in range(n_envs)]
             first = self.envs[0]
             shape = EnvShape(first.observation_space, first.action_space, first.metric_names, spec.cells)
             self._share(shape, self.shares)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy.typing as npt
 from gymnasium import spaces
 
-from parcade.env.slot import WHOLE, Rows, SlotEnv, fresh_rows, owned_action, read_leaves
+from parcade.env.make import make
+from parcade.env.slot import WHOLE, Rows, SlotEnv, as_slot_env, fresh_rows, owned_action, read_leaves
+from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError
 from parcade.pool.actor import Array
 from parcade.pool.block import NEW, Block
@@ -16,6 +18,11 @@ from parcade.pool.lifecycle import IN_RESET
 from parcade.pool.seeding import Episodes, Start
 
 Actions = dict[str, npt.NDArray[Any]]  # leaf name -> (steps, ...) of one slot
+
+
+def make_slot_env(spec: EnvSpec, slot: int) -> SlotEnv:
+    """Return a slot's env; the spec of a part of the slots says at which slot of all it begins."""
+    return as_slot_env(make(spec.with_(slot=(spec.slot or 0) + slot)), spec.info_keys)
 
 
 class SlotRunner:

@@ -15,8 +15,7 @@ from typing import Any
 import cloudpickle
 import cv2
 
-from parcade.env.make import make
-from parcade.env.slot import SlotEnv, as_slot_env
+from parcade.env.slot import SlotEnv
 from parcade.env.spec import EnvSpec
 from parcade.host.child_process import die_with_parent, end_with, ignore_interrupts, name_process
 from parcade.pool.actor import Array
@@ -28,7 +27,7 @@ from parcade.pool.mapped import Layout, MappedArrays
 from parcade.pool.same_spaces import SpaceMarks, check_same
 from parcade.pool.seeding import Episodes
 from parcade.pool.showcase import Showcase
-from parcade.pool.stepping import Actions, SlotRunner
+from parcade.pool.stepping import Actions, SlotRunner, make_slot_env
 
 CONTROL = Fragment(0xFF, 0, 0, 0, False).pack()  # in place of a fragment: a command waits on the control channel
 EXIT_AFTER_RAISE = 70
@@ -164,7 +163,7 @@ class _Worker:
     def __init__(self, orders: WorkerOrders, envs: list[SlotEnv], control: Connection) -> None:
         self._control, status, attach = control, orders.status, orders.attach
         if status is None or attach is None:
-            envs.append(_make_env(orders.spec, orders.slots[0]))
+            envs.append(make_slot_env(orders.spec, orders.slots[0]))
             first = envs[0]
             shape = first.observation_space, first.action_space, first.metric_names
             _say(control, "spaces", cloudpickle.dumps(shape))
@@ -185,7 +184,7 @@ class _Worker:
         self._status["running_length"][slot] = BEING_MADE
         at = slot - orders.slots.start
         if at == len(envs):
-            envs.append(_make_env(orders.spec, slot))
+            envs.append(make_slot_env(orders.spec, slot))
         check_same(envs[at], slot, first)
         self._status["beats"][orders.worker] += 1
         return SlotRunner(envs[at], slot, orders.worker, orders.episodes, self._status, block)
@@ -236,10 +235,6 @@ class _Worker:
         is_same = runner.replay(plan.episode, plan.actions, plan.row, doomed=plan.doomed, recorded=plan.recorded)
         self._status["current_slot"][self._fragments.worker] = -1
         return is_same
-
-
-def _make_env(spec: EnvSpec, slot: int) -> SlotEnv:
-    return as_slot_env(make(spec.with_(slot=(spec.slot or 0) + slot)), spec.info_keys)
 
 
 def _answers_packed(runners: list[SlotRunner], command: Call) -> bytes:
