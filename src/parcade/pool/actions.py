@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from parcade.env.slot import leaf_spaces, leaves
+from parcade.errors import SettingsError
 from parcade.host.input_file import short
 from parcade.pool.actor import Array
 
@@ -26,6 +27,13 @@ class ActionWriter:
     def write(self, actions: Any, rows: Mapping[str, Array]) -> None:
         """Write ``actions``, an array (slots, ...) at each leaf of the space, into ``rows``; else raise ValueError."""
         self._write(self._space, actions, rows, "")
+
+    def write_given(self, actions: Any, rows: Mapping[str, Array], whose: str = "the actions") -> None:
+        """Write actions that a user chose; what does not fit is refused in one sentence about ``whose`` it is."""
+        try:
+            self.write(actions, rows)
+        except (ValueError, TypeError, KeyError, IndexError) as error:
+            raise SettingsError(f"{whose} are {error}") from None
 
     def check(self, rows: Mapping[str, Array]) -> None:
         """Raise ValueError where rows of actions, (n, ...) at each leaf, are not what the space holds."""

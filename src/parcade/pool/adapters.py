@@ -124,10 +124,7 @@ class GymnasiumVectorEnv(VectorEnv[Any, Any, Any]):
         """Return the actions by leaf name, checked before the first one is sent."""
         kinds = leaves(self.single_action_space).items()
         rows: dict[str, Array] = {leaf: np.zeros((self.num_envs, *shape), dtype) for leaf, (shape, dtype) in kinds}
-        try:
-            ActionWriter(self.single_action_space).write(actions, rows)
-        except (ValueError, TypeError, KeyError, IndexError) as error:
-            raise SettingsError(f"the actions are {error}") from None
+        ActionWriter(self.single_action_space).write_given(actions, rows)
         return rows
 
     def _present_rows(self) -> dict[str, Array]:

@@ -135,10 +135,10 @@ class Progress:
         part = self.parts[fragment.group]
         rows = {leaf: rows[fragment.first, part] for leaf, rows in self.blocks[fragment.block].action.items()}
         try:
-            self._writer.write(actions, rows)
-        except (ValueError, TypeError, KeyError, IndexError) as error:
+            self._writer.write_given(actions, rows, f"the actions of group {fragment.group}")
+        except SettingsError:
             self.under_way[fragment.group] = None
-            raise SettingsError(f"the actions of group {fragment.group} are {error}") from None
+            raise
 
     def fragment(self, group: int) -> Fragment:
         """Return the fragment under way; refuse to wait for a step nobody asked for."""
