@@ -10,7 +10,7 @@ import secrets
 import stat
 import tempfile
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -204,31 +204,34 @@ def is_held(path: str | Path) -> bool:
     if path.parent != _folder() or not path.match(_PATTERN):
         return False
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with _probed(path) as (found, is_locked):
+            return is_locked and stat.S_ISREG(found.st_mode) and found.st_uid == os.getuid()
     except OSError:
         return False
-    try:
-        found = os.fstat(fd)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid():
-            return False
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return True
-    finally:
-        os.close(fd)
-    return False
 
 
 def sweep_stale() -> list[Path]:
     """Remove files that nobody has locked: their maker was killed; return them."""
     removed = []
     for path in _folder().glob(_PATTERN):
-        with contextlib.suppress(OSError):  # another user's, no plain file, or swept by another process just now
-            fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Errors: another user's, no plain file, or swept by another process just now.
+        with contextlib.suppress(OSError), _probed(path) as (_, is_locked):
+            if not is_locked:
                 path.unlink()
                 removed.append(path)
-            finally:
-                os.close(fd)
     return removed
+
+
+@contextlib.contextmanager
+def _probed(path: Path) -> Iterator[tuple[os.stat_result, bool]]:
+    """Give what is known of a file, and whether its maker holds the lock; if not, it is held here meanwhile."""
+    fd = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            is_locked = False
+        except BlockingIOError:
+            is_locked = True
+        yield os.fstat(fd), is_locked
+    finally:
+        os.close(fd)
