@@ -94,7 +94,9 @@ class Policy(nn.Module):
         """Return (batch, n_params) and (batch,) values of a policy without memory."""
         if self.recurrence is not None:
             raise RuntimeError("a policy with memory needs its state: use step or unroll")
-        latent = self.encode(observations)
+        return self._heads(self.encode(observations), observations)
+
+    def _heads(self, latent: Tensor, observations: Observations) -> tuple[Tensor, Tensor]:
         return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
 
     @property
@@ -112,7 +114,7 @@ class Policy(nn.Module):
         latent = self.encode(observations)
         if self.recurrence is not None:
             latent, state = self.recurrence.step(latent, state)
-        return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1), state
+        return *self._heads(latent, observations), state
 
     def unroll(self, observations: Observations, state: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
         """Return parameters and values of (T * batch, ...) observations, from the memory before their first step.
@@ -121,8 +123,7 @@ class Policy(nn.Module):
         """
         assert self.recurrence is not None
         latent = self.encode(observations).reshape(*starts.shape, -1)
-        latent = self.recurrence.unroll(latent, state, starts).flatten(0, 1)
-        return self.finish(self.actor(latent), observations), self.critic(latent).squeeze(-1)
+        return self._heads(self.recurrence.unroll(latent, state, starts).flatten(0, 1), observations)
 
     @property
     def in_bfloat16(self) -> bool:
