@@ -259,9 +259,9 @@ def test_without_clients_nothing_is_drawn(home, training, watch):
     arrays, metrics = found.showcase.arrays, training.run / "metrics.jsonl"
 
     def is_quiet_over_an_update():  # other tests' clients may be on their way out
-        bell, size = int(arrays["bell"][0]), metrics.stat().st_size
+        n_requests, size = int(arrays["n_requests"][0]), metrics.stat().st_size
         until(lambda: metrics.stat().st_size > size, "an update")
-        return bell == int(arrays["bell"][0])
+        return n_requests == int(arrays["n_requests"][0])
 
     try:
         until(is_quiet_over_an_update, "the last client to go")

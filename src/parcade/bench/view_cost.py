@@ -34,7 +34,7 @@ STATES = ("no page", "no client", "one client")
 class _NotShowing:
     """In the place of ``Showing``: a worker as it would be without viewers."""
 
-    bell = (-1,)
+    n_requests = (-1,)
     placed: tuple[Any, ...] = ()
 
     def __init__(self, *_: Any) -> None:

@@ -92,14 +92,15 @@ class FragmentRunner:
         emulates = [runner.emulate for runner in runners if runner.has_halves]
         observes = [runner.observe for runner in runners]
         current[worker] = -1
-        shown, bell, heard = self._showing.tile(runners), self._showing.bell, -1
+        shown, n_requests, n_seen = self._showing.tile(runners), self._showing.n_requests, -1
         choose = self._choose(block, slots) if fragment.has_actor else None
         for t in range(self._taken[slots.start], fragment.stop):
             if choose is not None:
                 actions = choose(block.actor_rows(t, part, self._status))
                 self._writer.write(actions, {leaf: rows[t, part] for leaf, rows in block.action.items()})
-            if is_looked_at := bell[0] != heard:  # since the last step of this tile somebody has asked for something
-                heard = bell[0]
+            is_looked_at = n_requests[0] != n_seen  # since the tile's last step somebody has asked for something
+            if is_looked_at:
+                n_seen = n_requests[0]
                 shown.before()
             for emulate in emulates:
                 emulate(t)
@@ -107,7 +108,7 @@ class FragmentRunner:
                 observe(t)
             self._taken[slots.start] = t + 1
             if is_looked_at and shown.after(fragment.block, t, block.reward):
-                heard = -1
+                n_seen = -1
             if not t % PLACE_EVERY and shown.placed:
                 shown.note_places()
             current[worker] = -1  # what goes wrong until the next step is the actor's fault

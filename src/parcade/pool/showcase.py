@@ -45,7 +45,7 @@ def showcase_fields(n_envs: int, n_workers: int, has_places: bool) -> list[Field
     """Return the arrays of the mapped part."""
     slots, length = (n_envs,), max(256, min(1 << 14, TRAILS // n_envs)) if has_places else 0
     return [
-        Field("bell", (1,), "<u8", fill=0),  # a viewer counts it up after it has asked
+        Field("n_requests", (1,), "<u8", fill=0),  # a viewer counts it up after it has asked
         Field("asked", slots, "<u4", fill=0),  # a viewer counts up: one more picture, please
         Field("answered", slots, "<u4", fill=0),  # the worker: so far I have answered
         Field("count", slots, "<u8", fill=0),  # of pictures, times two; odd while one is being written
@@ -86,7 +86,10 @@ class Showcase:
     @classmethod
     def attach(cls, path: str | Path, layout: Layout) -> Showcase:
         """Map what another process made."""
-        return cls(MappedArrays.attach(path, layout))
+        mapped = MappedArrays.attach(path, layout)
+        if "n_requests" not in mapped.arrays:
+            raise ValueError("its showcase is of another version of Parcade")
+        return cls(mapped)
 
     def close(self) -> None:
         """Let the file go; its maker removes it. Twice is fine."""
@@ -108,7 +111,7 @@ class Showcase:
             arrays["asked"][slot] += 1
         for slot in details:
             arrays["detail_asked"][slot] += 1
-        arrays["bell"][0] += 1
+        arrays["n_requests"][0] += 1
 
     def lay_picture(self, slot: int, pixels: npt.NDArray[np.uint8] | None, block: int, row: int) -> None:
         """Write a picture of four bytes for each pixel, or that there is none; one that is too large is none."""

@@ -1,7 +1,7 @@
 """What a worker does for viewers: draws where one asked, notes where its slots are. Nobody asks: one comparison a step.
 
-A worker looks at the showcase's bell once a step for each tile of slots. Only when it has rung, the tile looks at its
-slots' questions, has those games drawn that were asked for, and lays their pictures down behind the step.
+A worker looks at the showcase's count of requests once a step for each tile of slots. Only when it has grown, the tile
+looks at its slots' questions, has those games drawn that were asked for, and lays their pictures down behind the step.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Showing:
 
     def __init__(self, showcase: Showcase, worker: int, slots: range) -> None:
         self.showcase, self._worker = showcase, worker
-        self.bell: Any = showcase.arrays["bell"].data
+        self.n_requests: Any = showcase.arrays["n_requests"].data
         numbers = {name: array.data for name, array in showcase.arrays.items() if array.ndim == 1}
         self._asked, self._answered = numbers["asked"], numbers["answered"]
         self._detail_asked, self._detail_answered = numbers["detail_asked"], numbers["detail_answered"]
@@ -61,13 +61,13 @@ class Showing:
         self._title_asked = numbers["title_asked"]
         self._strips: dict[int, deque[tuple[int, float, dict[str, float]]]] = {}
         self._followed: dict[int, int] = {}  # slot -> steps for which its parts are still noted
-        self._rung = 0
+        self._n_seen = 0
         self._is_broken = False  # the showcase cannot be written any more
 
     def is_watched(self) -> bool:
         """Whether anybody has asked for anything since this was last asked."""
-        before, self._rung = self._rung, self.bell[0]
-        return bool(before != self._rung)
+        before, self._n_seen = self._n_seen, self.n_requests[0]
+        return bool(before != self._n_seen)
 
     def tile(self, runners: Sequence[ShownRunner]) -> TileShowing:
         """Return what is done for the slots of one tile."""

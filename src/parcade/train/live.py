@@ -50,7 +50,7 @@ class Live:
         self._folder, self._on_event, self._window = folder, on_event, window
         self._told: MappedArrays | None = None  # before ``open`` there is nothing to look at
         self._places: PlaceKeeper | None = None  # of titles that say where their hero is
-        self._asked = 0  # the showcase's bell when it was last looked at
+        self._n_requests = 0  # the showcase's when it was last looked at
 
     def open(self, pool: Pool, spec: EnvSpec, settings: TrainSettings, algorithm: Algorithm) -> None:
         """Write live.json: from now on viewers find the training. Again after it has moved to another pool."""
@@ -118,11 +118,11 @@ class Live:
 
     def _show_values(self, shown: Array) -> None:
         """Lay down what the learner expected of the last rollout's observations, if somebody has looked since."""
-        bell = int(self._pool.showcase.arrays["bell"][0])
+        n_requests = int(self._pool.showcase.arrays["n_requests"][0])
         values = self._algorithm.values
-        if values is not None and bell != self._asked:
+        if values is not None and n_requests != self._n_requests:
             shown[...] = values[:-1]
-        self._asked = bell
+        self._n_requests = n_requests
 
     def keep_places(self) -> None:
         """Write where the games were, while the pool still knows."""

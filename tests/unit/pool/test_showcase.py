@@ -69,7 +69,7 @@ def test_asking_counts_up_and_rings(showcase, viewer):
     viewer.ask([0])
     assert showcase.arrays["asked"].tolist() == [2, 0, 1]
     assert showcase.arrays["detail_asked"].tolist() == [0, 0, 1]
-    assert showcase.arrays["bell"][0] == 2
+    assert showcase.arrays["n_requests"][0] == 2
 
 
 def test_maps_have_numbers_until_there_is_no_room(showcase, viewer):
