@@ -1,1 +1,1 @@
-"""ROOM 4: many envs in workers over one slab."""
+"""ROOM 4: many envs in workers over one block."""

@@ -23,7 +23,7 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import EnvError, PoolError
 from parcade.host.child_process import interrupts_held, main_module_hidden
 from parcade.pool.worker import WorkerOrders, run_worker
-from parcade.pool.worker_handle import GLANCE_S, WorkerHandle
+from parcade.pool.worker_handle import LISTEN_S, WorkerHandle
 
 _OPEN_ENDS: weakref.WeakSet[Connection] = weakref.WeakSet()  # the trainer's ends of all pools' pipes
 
@@ -51,7 +51,7 @@ class Launcher:
                 inherited = tuple(end.fileno() for end in (*_OPEN_ENDS, steps, control) if not end.closed)
                 packed = self._pack(replace(handle.orders, inherited_fds=inherited))
             _bound_waits(control, self._patience_s, socket.SO_SNDTIMEO, socket.SO_RCVTIMEO)
-            _bound_waits(steps, min(GLANCE_S, self._patience_s / 4), socket.SO_RCVTIMEO)
+            _bound_waits(steps, min(LISTEN_S, self._patience_s / 4), socket.SO_RCVTIMEO)
             process = self._context.Process(
                 target=run_worker,
                 args=(packed, worker_steps, worker_control),

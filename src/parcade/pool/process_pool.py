@@ -26,7 +26,7 @@ from parcade.pool.same_spaces import marks_of
 from parcade.pool.seeding import Episodes
 from parcade.pool.sharing import processors, share_slots
 from parcade.pool.supervisor import Supervisor, WorkerDiedError
-from parcade.pool.worker import Attach, Call, Mapping, WorkerOrders
+from parcade.pool.worker import Attach, Call, SharedFile, WorkerOrders
 from parcade.pool.worker_handle import WorkerHandle
 
 START_METHODS = ("forkserver", "spawn", "fork")
@@ -106,7 +106,7 @@ class ProcessPool(Pool):
         # A worker makes the first env: a constructor that kills its process must not kill this one.
         self._share(EnvShape(*self._supervisor.start_all(), self.spec.cells), shares)
         self._owners = [self._owners_of(group) for group in range(self.n_groups)]
-        self._supervisor.hand_over(_mapping(self._mapped[0]), self._attachment(), self.progress)
+        self._supervisor.hand_over(_shared(self._mapped[0]), self._attachment(), self.progress)
 
     def _owners_of(self, group: int) -> list[tuple[WorkerHandle, set[int]]]:
         """Return the workers that have slots of a group, each with its unfinished groups."""
@@ -114,10 +114,10 @@ class ProcessPool(Pool):
         return [(handle, left) for handle, left in owners if any(s % self.n_groups == group for s in handle.slots)]
 
     def _attachment(self) -> Attach:
-        blocks = tuple(_mapping(block.mapped) for block in self.progress.blocks)
+        blocks = tuple(_shared(block.mapped) for block in self.progress.blocks)
         actor = None if self._actor is None else cloudpickle.dumps(self._actor)
         seen = marks_of(self.observation_space, self.action_space)
-        return Attach(blocks, self.metric_names, seen, _mapping(self.showcase.mapped), actor)
+        return Attach(blocks, self.metric_names, seen, _shared(self.showcase.mapped), actor)
 
     def _attach(self) -> None:
         self._supervisor.attach(self._attachment())
@@ -258,8 +258,8 @@ def _check_places(n_workers: int, weights: Sequence[float] | None, cpus: Sequenc
         raise SettingsError(f"weights are {list(weights)}, wanted numbers above 0")
 
 
-def _mapping(mapped: MappedArrays) -> Mapping:
-    return Mapping(str(mapped.path), mapped.layout)
+def _shared(mapped: MappedArrays) -> SharedFile:
+    return SharedFile(str(mapped.path), mapped.layout)
 
 
 def _usual_method() -> str:

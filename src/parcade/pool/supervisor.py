@@ -29,7 +29,7 @@ from parcade.pool.lifecycle import (
 from parcade.pool.progress import Progress
 from parcade.pool.seeding import Episodes
 from parcade.pool.stepping import Actions
-from parcade.pool.worker import Announce, Attach, Call, Flush, Mapping, Restore, SlotPlan, WorkerOrders
+from parcade.pool.worker import Announce, Attach, Call, Flush, Restore, SharedFile, SlotPlan, WorkerOrders
 from parcade.pool.worker_handle import BURIAL_S, WorkerHandle
 
 log = logging.getLogger("parcade.pool")
@@ -81,7 +81,7 @@ class Supervisor:
         spaces: tuple[Any, Any, tuple[str, ...]] = cloudpickle.loads(packed)
         return spaces
 
-    def hand_over(self, status: Mapping, attach: Attach, progress: Progress) -> None:
+    def hand_over(self, status: SharedFile, attach: Attach, progress: Progress) -> None:
         """Give the workers what they write to; on return all envs are made."""
         self._progress = progress
         for handle in self.handles:

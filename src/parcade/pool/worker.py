@@ -34,7 +34,7 @@ EXIT_AFTER_RAISE = 70
 
 
 @dataclass(frozen=True, slots=True)
-class Mapping:
+class SharedFile:
     """Where a shared file is and how it is laid out."""
 
     path: str
@@ -45,10 +45,10 @@ class Mapping:
 class Attach:
     """Use these blocks and this actor from now on; the actor is cloudpickled, it may come from the user's script."""
 
-    blocks: tuple[Mapping, ...]
+    blocks: tuple[SharedFile, ...]
     metric_names: tuple[str, ...]
     spaces: SpaceMarks
-    showcase: Mapping
+    showcase: SharedFile
     actor: bytes | None = None
 
 
@@ -64,7 +64,7 @@ class WorkerOrders:
     trainer_pid: int
     memory_limit_mb: int | None = None
     cpu: int | None = None  # the only processor to run on
-    status: Mapping | None = None  # None: everything shared waits for the first worker to tell the env's spaces
+    status: SharedFile | None = None  # None: everything shared waits for the first worker to tell the env's spaces
     attach: Attach | None = None
     inherited_fds: tuple[int, ...] = ()  # with fork: the trainer's ends of every pipe, which must be closed here
     dies_with_parent: bool = False  # the parent process lasts as long as the trainer does

@@ -13,7 +13,7 @@ from parcade.pool.lifecycle import Life
 from parcade.pool.worker import CONTROL, WorkerOrders
 
 BURIAL_S = 5.0
-GLANCE_S = 0.5  # how long the trainer listens to one worker before it looks at all of them
+LISTEN_S = 0.5  # how long the trainer listens to one worker before it looks at all of them
 
 
 @dataclass(slots=True)
