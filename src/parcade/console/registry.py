@@ -49,11 +49,6 @@ def register(kind: ConsoleKind) -> None:
     _kinds[kind.name] = kind
 
 
-def unregister(name: str) -> None:
-    """Forget a console; one that is not known stays unknown."""
-    _kinds.pop(name, None)
-
-
 def console_names() -> tuple[str, ...]:
     """Return all that may be asked for, ``auto`` first."""
     return AUTO, *(kind.name for kind in _by_priority())

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
 
+from parcade.console import registry
 from parcade.console.base import Console, Screen
 from parcade.console.picture import ScreenPictures
 from parcade.console.registry import (
@@ -17,7 +17,6 @@ from parcade.console.registry import (
     console_names,
     open_console,
     register,
-    unregister,
 )
 from parcade.console.rom import Rom, builtin_rom
 from parcade.errors import RomError, SettingsError
@@ -57,11 +56,11 @@ class Toy(ScreenPictures):
 
 
 @pytest.fixture
-def toy() -> Iterator[ConsoleKind]:
+def toy(monkeypatch: pytest.MonkeyPatch) -> ConsoleKind:
+    monkeypatch.setattr(registry, "_kinds", dict(registry._kinds))
     kind = ConsoleKind("toy", ("toy", "gb"), 15, lambda: True, lambda rom, system: Toy(rom))
     register(kind)
-    yield kind
-    unregister("toy")
+    return kind
 
 
 def test_a_console_of_your_own_is_opened_by_name(toy: ConsoleKind) -> None:
@@ -79,7 +78,7 @@ def test_auto_takes_the_first_that_is_here(toy: ConsoleKind) -> None:
     assert console_names() == ("auto", "pyboy", "toy", "mgba", "libretro")
     assert console_for("toy").name == "toy"
     assert console_for("gb").name == "pyboy"
-    unregister("toy")
+    del registry._kinds["toy"]
     register(ConsoleKind("toy", ("gb",), 1, lambda: False, toy.open))
     assert console_for("gb").name == "pyboy"
 
