@@ -15,7 +15,6 @@ from parcade.explore.lineage import Segment
 from parcade.pool.block import Block
 from parcade.pool.seeding import Start
 
-STRATEGIES = ("count", "uniform", "frontier", "milestone")
 FRONTIER = 0.1  # the share of the newest entries that ``frontier`` chooses from
 NO_MILESTONE = -1
 _MIX = 0x9E3779B97F4A7C15  # odd: entries of one cell and several milestones get keys far apart

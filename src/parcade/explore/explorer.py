@@ -16,7 +16,7 @@ from parcade.explore.lineage import Lineage, Segment
 from parcade.explore.novelty import CountNovelty
 from parcade.explore.picture_cells import picture_cells, picture_leaf
 from parcade.pool.actions import ActionWriter
-from parcade.pool.block import TRACKERS, Block
+from parcade.pool.block import MILESTONE_TRACKERS, Block
 from parcade.pool.pool import Pool
 from parcade.pool.seeding import EpisodesFromStarts, Start
 
@@ -115,7 +115,8 @@ class Explorer:
             return None
         if self._settings.cells == "state":
             assert block.cell is not None
-            return [list(column) for column in block.cell.T.tolist()]
+            columns: list[list[int]] = block.cell.T.tolist()
+            return columns
         leaf = picture_leaf(block.obs)
         assert leaf is not None
         return [picture_cells(block.obs[leaf][1:, slot]).tolist() for slot in range(block.n_envs)]
@@ -124,7 +125,7 @@ class Explorer:
         """Return the milestones each slot's rows reached as bits: the title's, and from 64 on those of its guide."""
         if self.archive is None or self._settings.archive_strategy != "milestone":
             return None
-        own, guided = (block.new_milestones[name].T.tolist() for name in TRACKERS)
+        own, guided = (block.new_milestones[name].T.tolist() for name in MILESTONE_TRACKERS)
         return [
             [a | b << MOST_MILESTONES for a, b in zip(*both, strict=True)] for both in zip(own, guided, strict=True)
         ]

@@ -13,7 +13,7 @@ from parcade.env.slot import leaves
 from parcade.pool.actor import Actor, ActorRows, ActorShape, Array
 from parcade.pool.mapped import Field, MappedArrays
 
-TRACKERS = ("milestones", "guide")  # who counts milestones in an episode: the title, and its guide
+MILESTONE_TRACKERS = ("milestones", "guide")  # who counts milestones in an episode: the title, and its guide
 NEW = "new:"  # stands before a tracker's name where a step's new milestones are told
 
 
@@ -71,7 +71,7 @@ def block_fields(env: EnvShape, n_envs: int, n_steps: int, actor: ActorShape) ->
 
 def _explored_fields(steps: tuple[int, int]) -> list[Field]:
     """Return where each step led, 0 for nowhere, and the milestones it reached: bit i for the i-th of each tracker."""
-    reached = [Field(f"{NEW}{name}", steps, "<u8", fill=0) for name in TRACKERS]
+    reached = [Field(f"{NEW}{name}", steps, "<u8", fill=0) for name in MILESTONE_TRACKERS]
     return [Field("cell", steps, "<u8"), *reached]
 
 
@@ -88,7 +88,7 @@ def status_fields(n_envs: int, n_workers: int) -> list[Field]:
         Field("running_return", (n_envs,), "<f8", fill=0),  # of the episode under way
         Field("running_length", (n_envs,), "<i8", fill=0),  # its finished steps, IN_RESET or BEING_MADE
         # bit i: the episode under way has reached the i-th milestone of the title, or of its guide
-        *(Field(name, (n_envs,), "<u8", fill=0) for name in TRACKERS),
+        *(Field(name, (n_envs,), "<u8", fill=0) for name in MILESTONE_TRACKERS),
         Field("beats", (n_workers,), "<u8", fill=0),
         Field("current_slot", (n_workers,), "<i4", fill=-1),
         Field(

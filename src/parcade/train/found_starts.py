@@ -19,13 +19,11 @@ from parcade.env.spec import EnvSpec
 from parcade.errors import ModelFileError, SettingsError
 from parcade.explore.archive import Archive, Entry
 from parcade.explore.explorer import MOST_MILESTONES
-from parcade.pool.block import TRACKERS
+from parcade.pool.block import MILESTONE_TRACKERS
 from parcade.run.checkpoint import load_newest
 from parcade.run.directory import RunFolder
 from parcade.train.resume import noted_sums
 from parcade.train.rollouts import EXPLORED
-
-ORDERS = ("found", "reached", "steps")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +115,6 @@ def _milestone_names(spec: EnvSpec) -> dict[int, str]:
     told = tracked_milestones(spec)
     return {
         which * MOST_MILESTONES + bit: milestone.name
-        for which, tracker in enumerate(TRACKERS)
+        for which, tracker in enumerate(MILESTONE_TRACKERS)
         for bit, milestone in enumerate(told.get(tracker, ()))
     }
