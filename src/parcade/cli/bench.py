@@ -4,16 +4,16 @@
   parcade bench env --observation features   the same with nothing drawn
   parcade bench train                        with learning: Parcade beside SB3's PPO
   parcade bench train --to-success           wall time until Lantern is learned
-  parcade bench learn                        does it learn, and as well as SB3's PPO?
+  parcade bench learn                        scores after training, beside SB3's PPO
   parcade bench soak --minutes 10            kill workers; every number must stay the same
   parcade bench soak --game meadow --no-kills --n-workers 1,2,4   no crash, no leak, equal numbers
   parcade bench busy                         a Game Boy Advance game whose CPU never halts
   parcade bench racing --fidelity            CarRacing: speed and fidelity
-  parcade bench guide                        what a guide costs: the same training without and with it
-  parcade bench scale                        a core is taken away and given back
+  parcade bench guide                        the cost of a guide: the same training without and with it
+  parcade bench scale                        take a core away from a training and give it back
   parcade bench cluster                      a Ray cluster: same bits, two nodes beside one, nodes killed (--kills)
-  parcade bench view                         what the live page costs: nobody looking, one client
-  parcade bench fuzz --minutes 5             wrong files and settings: always one sentence, never a traceback or a hang
+  parcade bench view                         the cost of the live page: without a client, with one client
+  parcade bench fuzz --minutes 5             damaged files and settings: one sentence each, no traceback, no hang
 
 Contenders run in interleaved rounds, and the table shows medians. A busy machine slows all of them, so compare the
 ratios, not the rates. docs/bench.md explains each figure.

@@ -16,7 +16,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rounds", type=whole_number, default=20, metavar="N", help="turns of each [20]")
     parser.add_argument("--n-envs", type=whole_number, default=64, metavar="N", help="games [64]")
     parser.add_argument(
-        "--soak-minutes", type=float, default=0.0, metavar="M", help="then watch the server for so long [0: no]"
+        "--soak-minutes", type=float, default=0.0, metavar="M", help="then watch the server for M minutes [0: do not]"
     )
     parser.add_argument("--soak-envs", type=whole_number, default=256, metavar="N", help="games meanwhile [256]")
     parser.add_argument("--only-soak", action="store_true", help="watch the server, do not measure the training")

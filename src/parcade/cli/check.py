@@ -1,4 +1,4 @@
-"""Check an env, a title or a config file before you train: plays random actions and says what is wrong.
+"""Check an env, a title or a config file before you train: play random actions and report faults.
 
   parcade check CartPole-v1                     a Gymnasium id
   parcade check lantern                         a title
@@ -7,8 +7,8 @@
   parcade check --env-id ALE/Pong-v5 --resize 84 --grayscale    settings as in training
 
 Finds wrong shapes and dtypes, reset and step of the old Gym, NaN (with slot, key and step), and envs that ignore their
-seed or are not repeatable: a worker that dies could not be restored exactly. A crash or a hang of the env is told too.
-The exit code is 0 if nothing is wrong and 1 if something is.
+seed or are not repeatable: a worker that dies could not be restored exactly. It also reports a crash or a hang.
+The exit code is 0 without faults and 1 with faults.
 """
 
 from __future__ import annotations

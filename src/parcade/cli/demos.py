@@ -5,7 +5,7 @@
   parcade demos demo.zip --episode 2 --video demo.mp4
   parcade demos demo.zip --visual               in a window, at the game's own speed
 
-`parcade play --record FILE` records what you play, `parcade record FILE` what a model or a bot plays.
+`parcade play --record FILE` records your own play, `parcade record FILE` records a model or a bot.
 """
 
 from __future__ import annotations

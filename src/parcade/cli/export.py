@@ -5,7 +5,7 @@
   parcade export --model best_model.zip --to sb3 --out policy.zip           for stable_baselines3.PPO.load
 
 The model plays real steps on unseen seeds, the file answers the same observations, and the largest difference is
-printed. docs/export.md says what the files hold and how to use them.
+printed. docs/export.md explains the files and their use.
 """
 
 from __future__ import annotations

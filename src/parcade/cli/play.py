@@ -8,8 +8,7 @@
 
 Arrows move, X or Space is A, Z is B, Enter is START, Backspace is SELECT, A and S are L and R. F5 saves a start state
 with its picture, F9 loads the last one; Tab shows fields and rewards; P pauses, N plays one frame, + and - change the
-speed; R begins an episode, Escape quits. A gamepad's cross or stick moves; --pad a=0,b=1 says which of its buttons
-means what.
+speed; R begins an episode, Escape quits. A gamepad's cross or stick moves; --pad a=0,b=1 assigns its buttons.
 """
 
 from __future__ import annotations

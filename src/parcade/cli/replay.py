@@ -1,13 +1,13 @@
-"""Play a kept episode of a run again, exactly as it was.
+"""Replay a kept episode of a run exactly.
 
-  parcade replay                               the best episode of the newest run in results/: what is known of it
+  parcade replay                               facts about the best episode of the newest run in results/
   parcade replay RUN --list                    every kept episode: the newest, best, worst, first of each milestone
   parcade replay RUN --episode last --check    play it, and compare return, length and metrics with the recorded ones
   parcade replay RUN --episode 1234 --video episode.mp4
   parcade replay RUN --episode worst --visual  in a window, at the game's own speed (--speed 4: four times)
 
-An episode is a function of its seed and its actions: these are kept in episodes/ of the run's folder, and the game is
-played again from them. --episode takes best, worst, last, first, a milestone's name, a number, or with --check all.
+An episode is a function of its seed and its actions. The run keeps both in its folder episodes/, and the game plays
+them again. --episode takes best, worst, last, first, a milestone's name, a number, or with --check all.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
   parcade train --n-envs auto --n-workers auto --num-threads auto   use what was measured
 
 It takes the flags of `parcade train`; numbers that you give are not changed. Rollouts and updates are measured
-together, candidates and the default in turns. If nothing beats the default by more than the noise, the default is the
-answer. docs/tune.md explains the table.
+together, candidates and the default in turns. It chooses the default unless a candidate beats the default by more
+than the noise. docs/tune.md explains the table.
 """
 
 from __future__ import annotations

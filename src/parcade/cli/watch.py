@@ -5,9 +5,9 @@
   parcade watch --port 9000                  the page is at http://localhost:9000/
   parcade watch --host 0.0.0.0               other machines too; the address that is printed holds a token
 
-It attaches to a training that runs already, however that was started; the training does not notice. Nothing is drawn
-while nobody looks. On a server without a display, forward the port: `ssh -L 8700:localhost:8700 server`.
-Ctrl-C ends the page, never a training. docs/watch.md tells more.
+It attaches to any running training and changes none of its numbers. The games draw pictures only while a page is open.
+On a server without a display, forward the port: `ssh -L 8700:localhost:8700 server`.
+Ctrl-C ends the page, never a training. docs/watch.md explains the page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--host", metavar="ADDRESS", help="address to serve the page at [127.0.0.1: this machine only]")
     group.add_argument("--port", type=whole_number, metavar="N", help="port of the page [the first free one from 8700]")
     group.add_argument(
-        "--allow-host", action="append", metavar="NAME", help="another name of this server, behind a proxy say"
+        "--allow-host", action="append", metavar="NAME", help="another name of this server, such as that of a proxy"
     )
     group.add_argument("--token", action="store_true", help="ask for a token on this machine too")
 
