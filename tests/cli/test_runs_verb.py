@@ -76,7 +76,7 @@ def test_a_run_is_deleted_only_after_a_yes_and_never_while_it_trains(tmp_path, c
     )
     code, _, said = told(capsys, "runs", tmp_path, "--delete")
     assert code == 2
-    assert "--delete would delete 1 run, but nobody can answer here; add --yes" in said
+    assert "--delete would delete 1 run, but stdin is not a terminal; add --yes" in said
     with held(Path(kept.run_dir) / "logs" / "lock"):
         code, found, said = told(capsys, "runs", tmp_path, "--delete", "--yes")
         assert (code, found["deleted"]) == (0, [])

@@ -64,7 +64,7 @@ def test_a_closed_pipe_does_not_end_a_training(tmp_path, closed):
     assert list(tmp_path.glob("results/*/*/summary.json"))
     assert "Traceback" not in (done.stderr or "")
     if closed == "stderr":
-        assert "nobody reads the terminal any more; the run goes on without it" in log_of(tmp_path)
+        assert "the terminal is closed; the run goes on without it" in log_of(tmp_path)
 
 
 class TerminalProcess:

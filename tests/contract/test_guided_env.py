@@ -214,7 +214,7 @@ def test_guide_verbs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["guide", "check", str(bad), "--game", "lantern", "--json"]) == 2
     assert len(json.loads(capsys.readouterr().out)["faults"]) == 2
     assert main(["guide", "check", str(bad)]) == 2
-    assert "say which game the guide is for, with --game NAME" in capsys.readouterr().err
+    assert "name the game of the guide with --game NAME" in capsys.readouterr().err
     assert main(["guide", "fields", "--game", "meadow", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["fields"]["level"]["high"] == 50
     assert main(["guide", "fields", "--game", "lantern"]) == 0

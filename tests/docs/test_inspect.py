@@ -141,7 +141,7 @@ def test_the_hex_view_lives_in_the_terminal(terminal: Terminal) -> None:
 
 def test_an_error_is_one_sentence_and_the_session_goes_on(terminal: Terminal, tmp_path: Path) -> None:
     assert terminal.ask("incresed") == [
-        "error: 'incresed' is no command (did you mean 'increased'?); `help` lists them"
+        "error: 'incresed' is not a command (did you mean 'increased'?); `help` lists them"
     ]
     for field in (f"{HEARTS} hearts", f"{COINS} coins u16"):
         assert terminal.ask(f"watch {field}")[0].startswith(f"{field.split()[1]}=")
@@ -175,11 +175,11 @@ def piped(monkeypatch: pytest.MonkeyPatch, text: str, *flags: str) -> int:
         ("hold right", "hold is written `hold BUTTONS FRAMES`, got 'hold right'"),
         ("hold right 0", "a move takes 1 to 1000000, got 0"),
         ("equals x", "'x' is no whole number"),
-        ("list", "no search has begun"),
-        ("undo", "no narrowing to take back"),
+        ("list", "no search is open"),
+        ("undo", "no narrowing to undo"),
         ("new u9", "a search is for u8, i8, u16, i16, u16be, bcd, bcdx2, bcdx3, got 'u9'"),
         ("watch zz", "'zz' is no address"),
-        ("watch C000 2x", "'2x' is no name"),
+        ("watch C000 2x", "'2x' is not a valid field name"),
         ("watch C000 x u7", "'u7' is no kind of value"),
         ("watch FFFF x u16", "lie outside the console's memory"),
         ("unwatch x", "'x' is not watched"),
@@ -191,7 +191,7 @@ def piped(monkeypatch: pytest.MonkeyPatch, text: str, *flags: str) -> int:
         ("poke C000 100 bcd", "100 does not fit in bcd"),
         ("poke C000 1 u9", "poke writes u8, i8"),
         ("hold right -3", "'-3' is no whole number from 0 on"),
-        ("mark", "no search has begun"),
+        ("mark", "no search is open"),
         ("state load nothing.state", "nothing.state: No such file"),
         ("state keep x", "state is written"),
         ("save map.yaml", "nothing is watched yet"),

@@ -57,7 +57,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Raise instead of printing a page of usage."""
         told = message if len(message) <= LONGEST_WORDS else f"{message[:LONGEST_WORDS].rstrip()}…"
-        raise UsageError(f"{told}; `{self.prog} --help` lists what can be said")
+        raise UsageError(f"{told}; `{self.prog} --help` lists its flags")
 
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Parse; an unknown flag is answered with the nearest one of the verb that was meant."""

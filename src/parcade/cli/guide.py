@@ -1,8 +1,8 @@
 """Check or write a guide: milestones of your own that pay, and that the policy sees (docs/guide.md).
 
 parcade guide fields --game meadow             the fields that conditions can name, with their meanings
-parcade guide check mine.yaml --game meadow    every fault at once, or the milestones as they were understood
-parcade guide test mine.yaml --episodes RUN    where its milestones fire in recorded episodes
+parcade guide check mine.yaml --game meadow    list all faults, or the milestones
+parcade guide test mine.yaml --episodes RUN    list where its milestones fire in recorded episodes
 parcade guide write --game meadow              have a language model write one
 parcade train --game meadow --guide mine.yaml  train with it
 """
@@ -35,11 +35,13 @@ def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add a sub-verb for everything that can be done with a guide."""
     what = parser.add_subparsers(metavar="WHAT", title="what to do")
     fields = _add(what, "fields", "list the fields that conditions can name, with meanings and ranges", _fields)
-    check = _add(what, "check", "say every fault of a guide file", _check)
+    check = _add(what, "check", "list the faults of a guide file", _check)
     check.add_argument("file", metavar="FILE", help="guide file (YAML or JSON)")
     for verb in (fields, check):
         add_setting_flags(verb, {"game", "game_options"})
-    test = _add(what, "test", "play recorded episodes again and say where each milestone of a guide fires", _test)
+    test = _add(
+        what, "test", "replay recorded episodes and list the steps at which each milestone of a guide fires", _test
+    )
     test.add_argument("file", metavar="FILE", help="guide file (YAML or JSON)")
     test.add_argument(
         "--episodes",
@@ -79,7 +81,7 @@ def _game(arguments: argparse.Namespace, named: Any = None) -> Game[Any, Any]:
     given = given_settings(arguments)
     name = given.get("game", named)
     if not isinstance(name, str):
-        raise UsageError("say which game the guide is for, with --game NAME")
+        raise UsageError("name the game of the guide with --game NAME")
     return find_title(name, given.get("game_options"))
 
 

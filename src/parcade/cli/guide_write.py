@@ -27,7 +27,7 @@ _OF_MODEL = {"llm", "llm_model", "llm_key_env", "llm_seconds"}
 def add_flags(parser: argparse.ArgumentParser) -> None:
     """Add the flags."""
     parser.add_argument("--out", default="guide.yaml", metavar="FILE.yaml", help="the guide's file [guide.yaml]")
-    parser.add_argument("--rounds", type=whole_number, metavar="N", default=3, help="most answers to ask for [3]")
+    parser.add_argument("--rounds", type=whole_number, metavar="N", default=3, help="ask the model at most N times [3]")
     parser.add_argument("--pictures", action="store_true", help="send pictures of the moments too")
     parser.add_argument(
         "--episodes",
@@ -61,7 +61,7 @@ def _spec(arguments: argparse.Namespace) -> EnvSpec:
 
     given = with_title(given_settings(arguments))
     if not isinstance(given.get("game"), str):
-        raise UsageError("say which game the guide is for, with --game NAME")
+        raise UsageError("name the game of the guide with --game NAME")
     spec = EnvSpec(**{name: value for name, value in given.items() if name in _OF_GAME})
     game = _game_of(spec)
     if not game.fields:
@@ -115,6 +115,6 @@ def _tell(arguments: argparse.Namespace, written: Written, out: Path, conversati
     for fault in written.left_out:
         print(f"left out: {fault}")
     done = f"{counted(len(milestones), 'milestone')} after {counted(rounds, 'round')}"
-    print(f"{out}: {done}; all that was said is in {conversation}")
+    print(f"{out}: {done}; the conversation is in {conversation}")
     for one in milestones:
         print(f"  {one['name']}: {one['when']}")

@@ -43,25 +43,25 @@ class Command(NamedTuple):
 
 
 COMMANDS = {
-    "new": Command("[KIND]", 0, 1, f"begin a search: every address, value unknown; {' '.join(KINDS)} [u8]"),
+    "new": Command("[KIND]", 0, 1, f"start a search over all addresses, values unknown; {' '.join(KINDS)} [u8]"),
     "changed": Command("", 0, 0, "keep what differs from the last search command"),
     "unchanged": Command("", 0, 0, "keep what is the same"),
     "increased": Command("[N]", 0, 1, "keep what is larger (by N)"),
     "decreased": Command("[N]", 0, 1, "keep what is smaller (by N)"),
     "equals": Command("N", 1, 1, "keep what is N now"),
     "mark": Command("", 0, 0, "keep all, and compare with now from here on"),
-    "undo": Command("", 0, 0, "take the last narrowing back"),
+    "undo": Command("", 0, 0, "undo the last narrowing"),
     "list": Command("[N]", 0, 1, f"show the first candidates [{LISTED}]"),
     "watch": Command("[ADDR [NAME] [KIND]]", 0, 3, "show a value after every move; u8 i8 u16 u16be u8x4 bcdx3 bit3 …"),
-    "unwatch": Command("NAME", 1, 1, "watch it no more"),
+    "unwatch": Command("NAME", 1, 1, "stop watching it"),
     "hex": Command("ADDR [LINES] | off", 1, 2, "show memory now and after every move; * marks a change [4 lines]"),
-    "hold": Command("BUTTONS FRAMES", 2, 2, "hold buttons (right, up+a) for so many frames"),
+    "hold": Command("BUTTONS FRAMES", 2, 2, "hold buttons (right, up+a) for FRAMES frames"),
     "wait": Command("FRAMES", 1, 1, "hold nothing"),
     "press": Command("BUTTONS", 1, 1, f"hold for {PRESS_FRAMES} frames, let go for {PRESS_FRAMES}"),
     "play": Command("STEPS", 1, 1, "let a random policy play"),
     "restart": Command("[SEED]", 0, 1, "begin again: the title's episode of SEED, or power-on [0]"),
     "poke": Command("ADDR VALUE [KIND]", 2, 3, "write memory, in a kind that `new` knows [u8]"),
-    "state": Command("save|load FILE", 2, 2, "keep the whole machine, or put it back"),
+    "state": Command("save|load FILE", 2, 2, "save or load the state of the whole machine"),
     "save": Command("FILE", 1, 1, "write the watch list as a memory map (YAML)"),
     "shot": Command("FILE.png", 1, 1, "write the picture"),
     "help": Command("", 0, 0, "this"),
@@ -105,7 +105,7 @@ class Session:
         name, *given = words
         command = COMMANDS.get(name)
         if command is None:
-            raise InspectError(f"{name!r} is no command{did_you_mean(name, COMMANDS)}; `help` lists them")
+            raise InspectError(f"{name!r} is not a command{did_you_mean(name, COMMANDS)}; `help` lists them")
         if not command.least <= len(given) <= command.most:
             raise InspectError(f"{name} is written `{f'{name} {command.words}'.strip()}`, got {line.strip()!r}")
         if name in TESTS:
@@ -134,7 +134,7 @@ class Session:
 
     def _do_undo(self) -> str:
         if len(self._searches) < 2:
-            raise InspectError("there is no narrowing to take back")
+            raise InspectError("there is no narrowing to undo")
         self._searches.pop()
         return self._found()
 
@@ -150,13 +150,13 @@ class Session:
 
     def _present(self) -> Candidates:
         if not self._searches:
-            raise InspectError("no search has begun; begin one with `new`")
+            raise InspectError("no search is open; start one with `new`")
         return self._searches[-1]
 
     def _found(self) -> str:
         found = self._present()
         if not 0 < len(found) <= 4:
-            return f"{len(found)} candidates" + ("" if len(found) else "; `undo` takes the last narrowing back")
+            return f"{len(found)} candidates" + ("" if len(found) else "; `undo` undoes the last narrowing")
         places = ", ".join(f"{address:04X}" for address in self._layout.addresses(found))
         return f"{len(found)} {'candidate' if len(found) == 1 else 'candidates'}: {places}"
 
@@ -170,7 +170,7 @@ class Session:
         field = _field(_address(address), kind or "u8")
         name = name or f"at_{field.address:04x}"
         if not _NAME.fullmatch(name):
-            raise InspectError(f"{name!r} is no name for a field; use letters, digits and _")
+            raise InspectError(f"{name!r} is not a valid field name; use letters, digits and _")
         value = self._value(field)  # an address outside the console is refused here
         self.watched[name] = field
         return f"{name}={value}"

@@ -70,6 +70,6 @@ def _of_bot(arguments: argparse.Namespace, path: Path, given: dict[str, Any]) ->
 
     for flag, value in {"--deterministic": arguments.deterministic, "--n-workers": "n_workers" in given}.items():
         if value:
-            raise UsageError(f"{flag} is for --model; a bot plays in this process, as it likes")
+            raise UsageError(f"{flag} is for --model; a bot runs in this process and chooses its own actions")
     bot, spec = find_bot(arguments.bot), env_spec(make_settings(with_title(given)))
     return record_bot(bot, spec, path, episodes=arguments.episodes, seed=arguments.seed)

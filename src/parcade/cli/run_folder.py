@@ -18,6 +18,6 @@ def named_or_newest(named: str | None, log_root: str | None) -> str:
     root = log_root or TrainSettings.model_fields["log_root"].default
     newest = newest_run(Path(root))
     if newest is None:
-        raise UsageError(f"there is no run in {root}/; name the folder of one elsewhere")
+        raise UsageError(f"there is no run in {root}/; give the folder of a run")
     print(f"the newest run is {newest}", file=sys.stderr)
     return str(newest)

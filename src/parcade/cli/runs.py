@@ -1,4 +1,4 @@
-"""List runs, find some of them, and delete what nobody needs.
+"""List, filter and delete runs.
 
   parcade runs                                     every run in results/
   parcade runs --filter game=lantern --sort return
@@ -140,7 +140,7 @@ def _delete(runs: list[Any], arguments: argparse.Namespace) -> list[str]:
 
 def _agreed(runs: list[Any]) -> bool:
     if not sys.stdin.isatty():
-        raise UsageError(f"--delete would delete {counted(len(runs), 'run')}, but nobody can answer here; add --yes")
+        raise UsageError(f"--delete would delete {counted(len(runs), 'run')}, but stdin is not a terminal; add --yes")
     _print(runs)
     size = _bytes(sum(run.n_bytes for run in runs))
     print(f"\nDelete {counted(len(runs), 'run')} ({size}) for good? [y/N] ", end="", flush=True)
@@ -149,7 +149,7 @@ def _agreed(runs: list[Any]) -> bool:
 
 def _print(runs: list[Any]) -> None:
     if not runs:
-        print("there are no such runs")
+        print("no runs found")
         return
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("state", "env", "seed", "steps", "return", "success", "time", "disk", "run"):

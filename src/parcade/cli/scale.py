@@ -4,8 +4,8 @@
   parcade scale results/lantern/20261115-120000 --n-workers 1
   parcade scale RUN --n-workers auto                follow the machine from now on
 
-The training moves its games between two updates. Metrics and weights stay those of a run that was left alone: only its
-times change. docs/tune.md says when it pays.
+The training moves its games between two updates. This changes no number of the training, only its times.
+docs/tune.md explains when more workers help.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ def run(arguments: argparse.Namespace) -> int:
     try:
         ask(folder.path, order)
     except OSError as error:
-        raise UsageError(f"no order can be left in {folder.path}: {error.strerror}") from None
+        raise UsageError(f"the order cannot be written to {folder.path}: {error.strerror}") from None
     print("the training moves its games after the update that it computes now", file=sys.stderr, flush=True)
     told = _answer(folder, order, arguments.wait)
     if n_workers != told.n_workers and isinstance(n_workers, int) and told.done:
-        print(f"{told.n_workers} of {n_workers} workers: more than there are games would be idle", file=sys.stderr)
+        print(f"{told.n_workers} of {n_workers} workers; more workers than games would be idle", file=sys.stderr)
     if not told.done:
         raise UsageError(f"the training goes on with {told.n_workers} workers: {told.words}")
     if arguments.json:

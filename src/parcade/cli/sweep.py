@@ -162,7 +162,7 @@ def _shown(status: SweepStatus, jobs: Jobs, plain: bool) -> Iterator[Any]:
             say(status.line())
         if jobs.stopped_by is not None and "stop" not in last:
             last["stop"] = now_s
-            say("stopping: every trial writes a checkpoint; once more ends at once")
+            say("stopping: every trial writes a checkpoint; press Ctrl-C again to end at once")
 
     if live is None:
         yield listen, glance

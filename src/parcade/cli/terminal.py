@@ -46,7 +46,7 @@ class Terminal:
 
     def _leave(self) -> None:
         self._is_gone = True
-        log.info("nobody reads the terminal any more; the run goes on without it")
+        log.info("the terminal is closed; the run goes on without it")
 
 
 def print_result(text: str, *, to_stderr: bool = False) -> None:
