@@ -144,7 +144,7 @@ def test_another_sweep_in_the_same_folder_is_refused(swept, monkeypatch, capsys,
         (["--gamma", "7"], "gamma is 7.0, wanted 1 or less"),
         (["--n-epochs", "3"], "n_epochs has a range and a fixed value"),
         (["--env-id", "NoSuch-v1"], "NoSuch"),
-        (["--out", "/proc/nowhere/x"], "no sweep can be kept in /proc/nowhere/x"),
+        (["--out", "/proc/nowhere/x"], "a sweep cannot be stored in /proc/nowhere/x"),
     ],
 )
 def test_a_mistake_is_one_sentence(tmp_path, monkeypatch, capsys, words, told):
@@ -165,7 +165,7 @@ def test_files_that_are_none(tmp_path, monkeypatch, capsys):
     Path("results/quick").mkdir(parents=True)
     Path("results/quick/journal.log").write_text("this is\nno journal\n")
     assert main(["sweep", "mine.yaml"]) == 2
-    assert "journal.log is no storage of a sweep" in capsys.readouterr().err
+    assert "journal.log is not the storage of a sweep" in capsys.readouterr().err
 
 
 def test_defaults_outside_of_a_range_are_told(tmp_path, monkeypatch, capsys):

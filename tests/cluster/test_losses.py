@@ -103,7 +103,7 @@ def test_without_a_node_the_training_waits_and_then_ends_with_what_it_saved(star
     settings = {**SETTINGS, "total_timesteps": 64 * 12}
     whole = train(**settings, log_root=str(tmp_path / "whole"))
     strike = at_update(6, lambda: nodes.kill(nodes.nodes[1]))
-    with pytest.raises(PoolError, match="has no place: no node of the cluster is left that can hold it"):
+    with pytest.raises(PoolError, match="has no node: no node that is left in the cluster can hold it"):
         train(
             **{**settings, "cluster_wait": 1.0},
             cluster=nodes.address,

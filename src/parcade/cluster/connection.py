@@ -106,7 +106,7 @@ def _told(address: str, error: Exception) -> str:
     text = " ".join(str(error).split())
     if "Failed to connect" in text and _has_unused_token():
         return (
-            f"the cluster at {address} does not let this program in: `ray start` wants the token of ~/.ray/auth_token "
+            f"the cluster at {address} refuses this program: `ray start` uses the token in ~/.ray/auth_token "
             "if there is one; set RAY_AUTH_MODE=token here, or start every node with RAY_AUTH_MODE=disabled"
         )
     if "Version mismatch" in text:

@@ -88,7 +88,7 @@ class RayCrew:
         waited_s = time.monotonic() - self._homeless[learner]
         waits = self._board is not None and waited_s < self._settings.cluster_wait
         if not cores and not waits:
-            raise PoolError(f"{self.words(learner)} has no place: no node of the cluster is left that can hold it")
+            raise PoolError(f"{self.words(learner)} has no node: no node that is left in the cluster can hold it")
         if not cores or (waits and is_crowded(cores, held, self._all)):
             return
         placement = with_workers(spread_out(cores, held, self._all), cores, self._each)[learner]

@@ -182,7 +182,7 @@ class EvaluationCrew:
         now_s = time.monotonic()
         for post in [one for one in self._posts if now_s > one.until_s]:
             patience_s = self._deadline_s if post.is_open else START_S
-            yield from self._lose(post, f"told nothing for {patience_s:g} s", stopped)
+            yield from self._lose(post, f"sent nothing for {patience_s:g} s", stopped)
 
     def _kill(self, post: Post) -> None:
         with contextlib.suppress(RayError):

@@ -79,7 +79,7 @@ class NodeFiles:
         data = self._contents[digest]
         found = sha256(data).hexdigest()
         if found != digest:
-            raise RunError(f"{name} came to this node with SHA-256 {found[:12]}…, expected {digest[:12]}…")
+            raise RunError(f"{name} has SHA-256 {found[:12]}…, expected {digest[:12]}…")
         assert self.folder is not None
         path = self.folder / below / name
         path.parent.mkdir(exist_ok=True)

@@ -69,7 +69,9 @@ class LlmClient:
             answer = parse_json(data)
             text = answer["choices"][0]["message"]["content"]
         except (ValueError, LookupError, TypeError):
-            raise LlmError(f"the server at {self.url} answers no chat completion: {self._shown(data)}") from None
+            raise LlmError(
+                f"the server at {self.url} does not answer with a chat completion: {self._shown(data)}"
+            ) from None
         if not isinstance(text, str):
             raise LlmError(f"the server at {self.url} answers a {type(text).__name__}, wanted text")
         return Said(self.key.hidden_in(text), _counts(answer.get("usage")), way)
@@ -97,9 +99,9 @@ class LlmClient:
         client = httpx.AsyncClient(follow_redirects=False, trust_env=False, timeout=self.deadline_s)
         async with client, client.stream("POST", self.url + COMPLETIONS, content=content, headers=headers) as response:
             if response.is_redirect or 300 <= response.status_code < 400:
-                raise LlmError(f"the server at {self.url} sends us to another address, which is not followed")
+                raise LlmError(f"the server at {self.url} redirects to another address, which is not followed")
             if response.headers.get("content-encoding", "identity") != "identity":
-                raise LlmError(f"the server at {self.url} answers in a packed form that was not asked for")
+                raise LlmError(f"the server at {self.url} sends a compressed answer, which was not requested")
             found = bytearray()
             async for part in response.aiter_raw(1 << 16):
                 found += part

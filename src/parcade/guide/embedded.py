@@ -16,7 +16,7 @@ from parcade.guide.client import LlmClient
 from parcade.guide.key import Key
 
 MODEL = "SmolLM2-135M-Instruct"
-NOTE = f"{MODEL} is a small model: expect milestones that are valid, not wise (--llm URL asks a larger one)"
+NOTE = f"{MODEL} is a small model: its milestones are valid, but may not help (--llm URL asks a larger one)"
 START_S = 60.0  # until the weights are loaded
 DEADLINE_S = 600.0  # of one answer: a coach gives it only what the games leave
 

@@ -42,8 +42,8 @@ def _but(row: Row, found: Found) -> str:
         return "but no time was left to measure it once more (--seconds gives more)"
     if row.once_more is None:
         return (
-            f"beside {choice.over_default:.2f} x of the choice; {len(row.ratios)} rounds are luck in part: in "
-            f"{len(choice.last)} more the choice came to {found.over_default:.2f} x"
+            f"beside {choice.over_default:.2f} x of the choice; {len(row.ratios)} rounds are partly luck: in "
+            f"{len(choice.last)} more the choice reached {found.over_default:.2f} x"
         )
     again = f"{row.once_more:.2f} x in {counted(len(row.last), 'more round')}"
     if len(row.last) < 3:
@@ -122,7 +122,7 @@ def _of_games(found: Found) -> str:
     told = ", ".join(f"{row.candidate.n_envs:,} games {_ratio(row)}" for row in rows)
     return (
         f"Over the default's {found.default.candidate.n_envs:,} games: {told}. Once every core has a game to emulate, "
-        "more games only wait in line; what they save is the pause between rollouts."
+        "more games only wait; they shorten the pause between rollouts."
     )
 
 
@@ -143,7 +143,7 @@ def learning(found: Found) -> str:
     fewer = f"{before:,} before" if rows != before else "as before"
     times = f", so the same total_timesteps hold {before / rows:.2g} x the updates" if rows != before else ""
     return (
-        f"A rollout has {steps} ({fewer}){times}. That changes learning, not only speed: compare a run of each with "
+        f"A rollout has {steps} ({fewer}){times}. This changes learning too: compare a run of each with "
         "`parcade compare`."
     )
 

@@ -32,7 +32,7 @@ def test_other_content_is_refused(tmp_path):
     sent, contents = packed(made(tmp_path))
     files = NodeFiles(sent, dict.fromkeys(contents, b"other"))
     try:
-        with pytest.raises(RunError, match=r"my.gb came to this node with SHA-256 [0-9a-f]{12}…, expected"):
+        with pytest.raises(RunError, match=r"my.gb has SHA-256 [0-9a-f]{12}…, expected"):
             files.unpacked(made_again(tmp_path))
     finally:
         files.close()

@@ -70,10 +70,11 @@ class SweepJournal:
                 self._storage = JournalStorage(JournalFileBackend(str(path), lock_obj=lock))
                 self._study = self._open_study()
         except OSError as error:
-            raise SettingsError(f"no sweep can be kept in {folder}: {error.strerror}") from None
+            raise SettingsError(f"a sweep cannot be stored in {folder}: {error.strerror}") from None
         except (ValueError, KeyError, AssertionError) as error:
             raise SettingsError(
-                f"{path} is no storage of a sweep ({str(error)[:200] or type(error).__name__}); choose another --out"
+                f"{path} is not the storage of a sweep ({str(error)[:200] or type(error).__name__}); "
+                "choose another --out"
             ) from None
 
     def _open_study(self) -> int:
