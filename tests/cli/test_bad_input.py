@@ -89,7 +89,7 @@ def test_a_model_that_is_none(tmp_path, capsys):
 def test_a_folder_that_cannot_be_written(tmp_path, capsys):
     (tmp_path / "results").write_text("a file where the folder should be")
     assert main(["train", "--timesteps", "64", "--n-envs", "1"]) == 2
-    assert "no run can be kept" in sentence(capsys)
+    assert "a run cannot be stored" in sentence(capsys)
 
 
 def test_a_wrong_rom_names_what_came_and_what_was_wanted(tmp_path, capsys):

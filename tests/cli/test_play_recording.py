@@ -128,7 +128,7 @@ def test_recording_from_a_start_state(recording, tmp_path):
     [
         (["--record", "/no/such/folder/demo.zip"], "the folder of /no/such/folder/demo.zip does not exist"),
         (["--max-steps", "5"], "--max-steps is for --record"),
-        (["--record", "demo.zip", "--rom", "token.gb"], "is the cartridge of no title that Parcade knows"),
+        (["--record", "demo.zip", "--rom", "token.gb"], "belongs to no title that Parcade knows"),
         (["--pad", "fire=3", "--record", "demo.zip"], "--pad has fire=3, wanted one of right"),
     ],
 )

@@ -160,7 +160,7 @@ def test_entries_that_share_bytes_are_refused(tmp_path):
             archive.filelist.append(twin)
             archive.NameToInfo[twin.filename] = twin
         archive._didModify = True
-    with pytest.raises(ModelFileError, match="entries no Parcade file has"):
+    with pytest.raises(ModelFileError, match="entries that no Parcade file has"):
         read_archive(path, "model")
 
 

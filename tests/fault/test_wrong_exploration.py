@@ -48,7 +48,7 @@ WRONG = {
         "cells of halves": to("explore:archive/cells", lambda array: array.astype(np.float64)),
         "seeds below nothing": to("explore:archive/seeds", lambda array: array - 2**40),
         "rollouts below nothing": to("explore:starts/rollouts", lambda array: array - 1000),
-        "slots that there are not": to("explore:starts/keys", lambda array: array + 1000),
+        "unknown slots": to("explore:starts/keys", lambda array: array + 1000),
         "novelty of halves": to("explore:novelty/counts", lambda array: array / 2),
         "novelty below nothing": to("explore:novelty/counts", lambda array: array - 1000),
     },

@@ -53,7 +53,7 @@ def parse_yaml(text: str) -> Any:
     """Return plain data, each key once; raise one of many kinds of exceptions for what is no YAML or a bomb."""
     data = yaml.load(text, _UniqueKeys)
     if _count(data) > _MOST_VALUES:
-        raise ValueError(f"it stands for more than {_MOST_VALUES:,} values")
+        raise ValueError(f"its aliases expand to more than {_MOST_VALUES:,} values")
     return data
 
 
@@ -89,7 +89,7 @@ class _UniqueKeys(yaml.SafeLoader):
         """Merge what `<<` names, as long as it stays small."""
         super().flatten_mapping(node)
         if len(node.value) > _MOST_VALUES:
-            raise yaml.YAMLError(f"it stands for more than {_MOST_VALUES:,} values")
+            raise yaml.YAMLError(f"its aliases expand to more than {_MOST_VALUES:,} values")
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
         """Read a value; one that is none of its tag is named with its line."""

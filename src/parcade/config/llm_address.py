@@ -43,7 +43,9 @@ def check_server_named(url: str | None, key_variable: str, named: Mapping[str, A
     if is_here and key_variable == KEY_VARIABLE:
         return
     again = f"--llm {checked_url(url)}" + ("" if key_variable == KEY_VARIABLE else f" --llm-key-env {key_variable}")
-    raise SettingsError(f"{where} has a coach ask a server; add {again} if you trust it, or coach_replay to ask nobody")
+    raise SettingsError(
+        f"{where} names a server for the coach; add {again} if you trust it, or coach_replay to use recorded answers"
+    )
 
 
 def missing_packages(*, is_small: bool) -> list[str]:

@@ -288,7 +288,7 @@ class TrainSettings(RunFields, TrackFields, ExploreFields, CoachFields, AtariFie
             raise ValueError(f"env_factory {self.env_factory!r} and {self.game or self.env_id!r} cannot both be given")
         rows = self.envs * self.n_steps
         if rows < 2:
-            raise ValueError("one game and one step are no rollout to learn from; use more n_steps or n_envs")
+            raise ValueError("a rollout of one step of one game is too small to learn from; use more n_steps or n_envs")
         if self.batch_size > rows:
             raise ValueError(
                 f"batch_size {self.batch_size} is larger than one rollout "

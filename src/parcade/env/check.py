@@ -176,7 +176,7 @@ class _Check:
         if not faults and all(self._is_same(first, checked.play(seed, actions)) for seed in self._other_seeds()):
             text = (
                 f"{1 + _OTHER_SEEDS} seeds gave the same {len(actions)} steps for the same actions. If all seeds do, "
-                "unseen seeds are no other games."
+                "an evaluation on unseen seeds plays the same game."
             )
             self._found.notes.append(text)
         return first, actions

@@ -106,8 +106,8 @@ def title_of_rom(rom: Rom) -> str:
         if rom.sha1 == own or rom.sha1 in game.known_sha1:
             return name
     raise RomError(
-        f"{rom.name} (SHA-1 {rom.sha1}) is the cartridge of no title that Parcade knows; name the game that reads it "
-        "with --game, or write one: `parcade inspect --rom FILE` finds its addresses, docs/add-a-game.md tells the rest"
+        f"{rom.name} (SHA-1 {rom.sha1}) belongs to no title that Parcade knows; name the game that reads it "
+        "with --game, or write one (`parcade inspect --rom FILE` finds its addresses, see docs/add-a-game.md)"
     )
 
 
@@ -128,7 +128,7 @@ def save_state_files(path: str | None) -> list[Path]:
     except OSError as error:
         raise SaveStateError(f"the save state {path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise SaveStateError(f"the save state {path!r} cannot be read: its path is no path") from None
+        raise SaveStateError(f"the save state {path!r} cannot be read: its path holds a NUL byte") from None
     if not files:
         raise SaveStateError(f"the folder {path} holds no save state; put one file or more into it")
     if empty:

@@ -61,7 +61,7 @@ class TitleGuard:
         """Say once that a function raised, for one that is asked again each time."""
         if function not in self.left_out:
             self.left_out.add(function)
-            self.tell(function, f"{words_of(error)}; what it cannot tell is no number")
+            self.tell(function, f"{words_of(error)}; its values become NaN")
 
     def warn(self, function: str, why: str) -> None:
         """Write the warning, once in this process."""

@@ -131,11 +131,11 @@ class Archive:
         """Go back to what ``state`` returned."""
         starts, cells, found = unpack_starts(state), state["cells"], state["numbers"]
         if cells.shape != (len(starts),) or cells.dtype != np.uint64 or found.shape[:1] != (len(starts),):
-            raise ModelFileError("the checkpoint's archive does not fit together")
+            raise ModelFileError("the checkpoint's archive is inconsistent")
         if found.ndim != 2 or found.shape[1] not in (3, 4):  # 3: before there were milestones
             raise ModelFileError("the checkpoint's archive has no counts of its cells")
         if found.dtype != np.int64 or (found[:, :3] < [1, 0, 1]).any():
-            raise ModelFileError("the checkpoint's archive counts what cannot be counted")
+            raise ModelFileError("the checkpoint's archive has impossible counts")
         rows = zip(state["cells"].tolist(), starts, state["numbers"].tolist(), strict=True)
         self.entries = {cell: Entry(start, *numbers) for cell, start, numbers in rows}
         self._found = int(state["found"][0])
@@ -162,7 +162,7 @@ def unpack_starts(state: Mapping[str, npt.NDArray[Any]]) -> list[Start]:
     if seeds is None or steps is None or len(seeds) != len(steps):
         raise ModelFileError("the checkpoint's starts have no seeds or lengths")
     if any(array.ndim < 1 or len(array) != steps.sum() for array in leaves.values()) or (len(seeds) and not leaves):
-        raise ModelFileError("the checkpoint's starts have other actions than their lengths say")
+        raise ModelFileError("the checkpoint's starts have actions that do not match their lengths")
     ends = np.cumsum(steps)
     return [
         Start(int(seed), {leaf: array[end - n : end] for leaf, array in leaves.items()})

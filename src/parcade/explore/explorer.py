@@ -206,7 +206,7 @@ class Explorer:
                 part.load_state(parts[name])
             self._starts = dict(zip(keys, starts, strict=True))
         except (KeyError, ValueError, IndexError, TypeError) as error:
-            raise ModelFileError(f"the checkpoint does not hold what this training explores with ({error})") from None
+            raise ModelFileError(f"the checkpoint does not match this training's exploration ({error})") from None
         self._lineage = None
         return self._starts
 
@@ -216,7 +216,7 @@ def _keys_of(array: npt.NDArray[Any], n_envs: int) -> list[tuple[int, int]]:
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype != np.int64:
         raise ValueError(f"keys of {array.dtype} and shape {array.shape}")
     if len(array) and (array.min() < 0 or array[:, 0].max() >= n_envs):
-        raise ValueError("starts of slots that there are not")
+        raise ValueError("starts of unknown slots")
     return [(slot, episode) for slot, episode in array.tolist()]
 
 

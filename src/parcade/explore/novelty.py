@@ -69,9 +69,9 @@ class CountNovelty:
         if len(sizes) != len(self._seen) or len(state["last"]) != len(self._seen):
             raise ModelFileError(f"the checkpoint holds novelty of {len(sizes)} slots, wanted {len(self._seen)}")
         if sizes.min(initial=0) < 0 or state["counts"].min(initial=1) < 1:
-            raise ModelFileError("the checkpoint's novelty counts what cannot be counted")
+            raise ModelFileError("the checkpoint's novelty has impossible counts")
         if sizes.sum() != len(state["seen"]) or len(state["counts"]) != len(state["counted"]):
-            raise ModelFileError("the checkpoint's novelty counts do not fit together")
+            raise ModelFileError("the checkpoint's novelty counts are inconsistent")
         self.counts = dict(zip(state["counted"].tolist(), state["counts"].tolist(), strict=True))
         self._last = state["last"].tolist()
         ends = np.cumsum(sizes)

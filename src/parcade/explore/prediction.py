@@ -104,7 +104,7 @@ class PredictionNovelty:
         ):
             raise ModelFileError("the checkpoint's novelty network is of another observation")
         if not all(array.dtype.kind == "f" and np.isfinite(array).all() for array in state.values()):
-            raise ModelFileError("the checkpoint's novelty network holds what is no number")
+            raise ModelFileError("the checkpoint's novelty network holds NaN or infinite values")
         self._predictor.load_state_dict(weights)
         moments: dict[int, dict[str, Tensor]] = {}
         for key, array in state.items():

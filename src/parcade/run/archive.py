@@ -96,7 +96,7 @@ def _check_entries(path: str, archive: zipfile.ZipFile, size: int) -> None:
     known = all(name == META or _ENTRY.fullmatch(name) for name in names)
     fits = sum(entry.file_size for entry in entries) <= size  # entries that share bytes add up to more than the file
     if not stored or not known or not fits or len(set(names)) != len(names):
-        raise ModelFileError(f"{path} holds entries no Parcade file has; it is not opened")
+        raise ModelFileError(f"{path} holds entries that no Parcade file has, so it is not opened")
 
 
 def _check_head(path: str, kind: str, head: Any, data: dict[str, bytes]) -> None:
@@ -109,7 +109,7 @@ def _check_head(path: str, kind: str, head: Any, data: dict[str, bytes]) -> None
     body = json.dumps(head["meta"], sort_keys=True)
     sums = {name: hashlib.sha256(raw).hexdigest() for name, raw in data.items()}
     if {**sums, "meta": hashlib.sha256(body.encode()).hexdigest()} != head["sha256"]:
-        raise ModelFileError(f"{path} is damaged: a checksum does not fit")
+        raise ModelFileError(f"{path} is damaged: a checksum does not match")
 
 
 def _word(value: Any) -> str:

@@ -130,7 +130,7 @@ def check_journal(pool: Arrays) -> None:
     if lengths is None or lengths.dtype.kind not in "iu" or not rows:
         raise ModelFileError("it holds no actions of the games")
     if lengths.min(initial=0) < 0 or lengths.max(initial=0) > min(rows):
-        raise ModelFileError("its games have taken other numbers of steps than it holds actions")
+        raise ModelFileError("the numbers of steps of its games do not match its actions")
     episodes = pool.get("episode")
     if episodes is None or episodes.dtype.kind not in "iu" or episodes.min(initial=0) < 0:
         raise ModelFileError("it does not say which episodes its games are in")

@@ -53,7 +53,7 @@ class RunFolder:
             for part in (folder.logs, folder.monitor, folder.checkpoints, folder.models, folder.videos):
                 part.mkdir()
         except OSError as error:
-            raise SettingsError(f"no run can be kept in {log_root}/{run_name}: {error.strerror}") from None
+            raise SettingsError(f"a run cannot be stored in {log_root}/{run_name}: {error.strerror}") from None
         return folder
 
     @classmethod
@@ -75,7 +75,9 @@ def _check_parts(run: Path) -> None:
             part = Path(place, name)
             kind = part.lstat().st_mode
             if stat.S_ISLNK(kind) and not part.resolve().is_relative_to(run.resolve()):
-                raise SettingsError(f"{part} leads out of the run's folder; put there what it leads to")
+                raise SettingsError(
+                    f"{part} is a link to outside of the run's folder; replace it by a copy of its target"
+                )
             if not (stat.S_ISLNK(kind) or stat.S_ISREG(kind) or stat.S_ISDIR(kind)):
                 raise SettingsError(f"{part} is a pipe or a device, which no run has; remove it")
 
@@ -89,9 +91,7 @@ def faults_told(run: Path) -> Iterator[None]:
         path = error.filename
         if not isinstance(path, str) or not Path(path).absolute().is_relative_to(run.absolute()):
             raise
-        raise SettingsError(
-            f"{path} of the run cannot be opened: {error.strerror}; put it right or remove it"
-        ) from None
+        raise SettingsError(f"{path} of the run cannot be opened: {error.strerror}; repair or remove it") from None
 
 
 def newest_run(below: Path) -> Path | None:

@@ -229,7 +229,7 @@ def read_index(folder: Path) -> KeptIndex:
     try:
         told = parse_json(read_input(path, LARGEST_INDEX))
         if not is_state(told) or not all(_is_row(row, told["kinds"]) for row in told["episodes"]):
-            raise ValueError("it holds something else than a list of episodes")
+            raise ValueError("it does not hold a list of episodes")
         facts = {row["number"]: row for row in told["episodes"]}
         kinds = {kind: [number for number in told["kinds"][kind] if number in facts] for kind in KINDS}
     except FileNotFoundError:

@@ -48,7 +48,9 @@ def require_numbers(weights: dict[str, torch.Tensor], path: str | Path) -> None:
     """Refuse weights that are infinite or NaN, whoever would write or play them."""
     for name, weight in weights.items():
         if weight.is_floating_point() and not torch.isfinite(weight).all():
-            raise ModelFileError(f"{path}: the weights {name} are no numbers, their training went wrong; use others")
+            raise ModelFileError(
+                f"{path}: the weights {name} hold NaN or infinite values, so their training diverged; use another model"
+            )
 
 
 def load_weights(module: torch.nn.Module, weights: dict[str, torch.Tensor], path: str | Path) -> None:

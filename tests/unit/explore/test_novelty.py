@@ -47,7 +47,7 @@ def test_state_is_everything():
     }
     with pytest.raises(ModelFileError, match="2 slots, wanted 3"):
         CountNovelty("both", 3).load_state(one.state())
-    with pytest.raises(ModelFileError, match="do not fit together"):
+    with pytest.raises(ModelFileError, match="are inconsistent"):
         other.load_state({**one.state(), "seen": np.zeros(9, np.uint64)})
 
 

@@ -124,7 +124,7 @@ def test_state_is_everything_and_damage_is_refused(strategy):
     other.load_state(one.state())
     choices = [[taken(a.choose(np.random.default_rng(k))) for k in range(9)] for a in (one, other)]
     assert choices[0] == choices[1]
-    with pytest.raises(ModelFileError, match="does not fit together"):
+    with pytest.raises(ModelFileError, match="is inconsistent"):
         other.load_state({**one.state(), "cells": np.zeros(9, np.uint64)})
     with pytest.raises(ModelFileError, match="no counts of its cells"):
         other.load_state({**one.state(), "numbers": one.state()["numbers"][:, :2]})
