@@ -362,7 +362,7 @@ def test_the_page_says_what_cannot_be_shown(chromium, home, training, watch):
             go(page, "episodes")
             page.wait_for_selector("text=This run has no episodes")
         with opened(chromium, f"{watch.url}#run=no/such&view=games", tolerated=("404",)) as page:
-            page.wait_for_selector("text=There is no such run here")
+            page.wait_for_selector("text=This server has no such run")
             until(lambda: page.inner_text(".state .phase") == "cannot be watched", "the state")
             go(page, "run")
             page.wait_for_selector("text=This run cannot be read")

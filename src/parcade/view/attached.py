@@ -26,9 +26,9 @@ class Attached:
         self.showcase = Showcase.attach(about["showcase"]["path"], layout_from_json(about["showcase"]["layout"]))
         self.shares = [range(int(first), int(stop)) for first, stop in about["shares"]]
         if [0, *(slots.stop for slots in self.shares)] != [*(slots.start for slots in self.shares), self.n_envs]:
-            raise ValueError("its workers do not have every game once")
+            raise ValueError("its workers do not hold each game exactly once")
         if self.showcase.n_envs != self.n_envs or any(block.n_envs != self.n_envs for block in self.blocks):
-            raise ValueError("its files are of another number of games")
+            raise ValueError("its files are for another number of games")
 
     def is_alive(self) -> bool:
         """Whether the training still runs."""

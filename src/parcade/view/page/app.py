@@ -36,7 +36,7 @@ from parcade.view.page.visits import told, visits_message
 
 STATIC = Path(__file__).parent / "static"
 SERVED = ("models", "checkpoints", "videos")  # folders of a run whose files can be downloaded
-NO_RUN = "there is no such run here; choose one of the list"
+NO_RUN = "this server has no such run; choose one from the list"
 _MOST_KEPT = 16  # runs whose columns stay in memory
 
 

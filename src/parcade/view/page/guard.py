@@ -110,7 +110,7 @@ class Guard:
         if not door.knows(host):
             return _refused(421, f"this server is not called {host!r}; start it with --allow-host NAME if it is")
         if not door.is_same_origin(headers.get("origin"), host):
-            return _refused(403, "a page of another site may not ask this server")
+            return _refused(403, "this server refuses requests from pages of other sites")
         if scope["type"] == "http" and scope["method"] not in _METHODS:
             return _refused(405, "only GET and POST are answered")
         if scope["type"] == "http" and scope["method"] == "POST" and headers.get("origin") is None:

@@ -179,7 +179,7 @@ def kept_episode(run: Path, number: int) -> tuple[EpisodeRecord, str]:
     folder = run / "episodes"
     index = read_index(folder)
     if number not in index.facts:
-        raise EpisodeFileError(f"episode {number} is not kept any more; others took its place")
+        raise EpisodeFileError(f"episode {number} is no longer kept; newer episodes replaced it")
     return index.load(number), str(folder / file_name(number))
 
 
@@ -203,7 +203,7 @@ def film(run: Path, number: int, path: Path) -> None:
     """Write an episode to ``path`` as a video at the game's own speed."""
     record, where = kept_episode(run, number)
     if record.length > _LONGEST_FILM:
-        raise UserError(f"episode {number} has {record.length:,} steps; `parcade replay` films one that is so long")
+        raise UserError(f"episode {number} has {record.length:,} steps; `parcade replay` can film it")
     if not _films.acquire(blocking=False):
         raise UserError(f"{MOST_FILMS} films are being made already; try again when one is done")
     try:

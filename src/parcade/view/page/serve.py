@@ -91,7 +91,7 @@ def bind(host: str, port: int | None) -> socket.socket:
                 raise SettingsError(f"port {number} is taken; give another one, or leave it out") from None
             raise SettingsError(f"no page can be served at {host}:{number}: {error.strerror or error}") from None
         except OverflowError:
-            raise SettingsError(f"port {number} is no port, wanted 0 to 65535") from None
+            raise SettingsError(f"port {number} is not valid, wanted 0 to 65535") from None
     raise AssertionError("there is always a last try")
 
 
