@@ -10,6 +10,7 @@ Only the picture is drawn anew (`view`), close to the original but not equal to 
 
 from __future__ import annotations
 
+import math
 from functools import cache
 from typing import Any
 
@@ -23,6 +24,7 @@ from gymnasium.envs.box2d.car_racing import (
     PLAYFIELD,
     STATE_H,
     STATE_W,
+    TRACK_WIDTH,
     CarRacing,
     FrictionDetector,
 )
@@ -34,6 +36,8 @@ from parcade.env.racing.view import View
 from parcade.errors import EnvError
 
 WHEELBASE = 5  # tiles behind a touched one that the rear wheels may still touch
+FARTHEST_LOST = 2 * TRACK_WIDTH  # from the middle of the road, which ends at TRACK_WIDTH
+MOST_TURNED = 2.4  # radians: who looks straight back cannot see which way he came
 MOST_MISSED = 10  # that count at once: who drives across the infield has not missed half the track
 
 Picture = npt.NDArray[np.uint8]
@@ -86,7 +90,9 @@ class FastCarRacing(CarRacing):
     actions, whatever the object was used for before. `size` is (height, width) of the
     observation; `grayscale` gives (height, width) without a channel axis. `missed_tile_cost`
     is the price of each tile that the car has driven past: `step` takes it off the reward,
-    `advance` leaves the reward as it is and states it as `frame_cost`.
+    `advance` leaves the reward as it is and states it as `frame_cost`. A share `lost_share` of the episodes
+    begins somewhere on the lap, with the car at rest beside the road and turned away from it: whoever never
+    leaves the road in training cannot return to it.
     """
 
     car: Any  # a FastCar from the first reset on
@@ -102,7 +108,10 @@ class FastCarRacing(CarRacing):
         grayscale: bool = False,
         size: tuple[int, int] = (STATE_H, STATE_W),
         missed_tile_cost: float = 0.0,
+        lost_share: float = 0.0,
     ) -> None:
+        if not 0.0 <= lost_share <= 1.0:
+            raise EnvError(f"CarRacing's lost_share is {lost_share}, wanted a share from 0 to 1")
         check_car_racing()
         super().__init__(render_mode, verbose, lap_complete_percent, domain_randomize, continuous)
         EzPickle.__init__(
@@ -115,8 +124,9 @@ class FastCarRacing(CarRacing):
             grayscale,
             size,
             missed_tile_cost,
+            lost_share,
         )
-        self._missed_tile_cost = missed_tile_cost
+        self._missed_tile_cost, self._lost_share = missed_tile_cost, lost_share
         shape = tuple(size) if grayscale else (*size, 3)
         self.observation_space = spaces.Box(low=0, high=255, shape=shape, dtype=np.uint8)
         self.lap_finished: bool | None = None
@@ -143,8 +153,9 @@ class FastCarRacing(CarRacing):
             self._reinit_colors((options or {}).get("randomize", True))
         while not self._create_track():
             pass
-        self.car = FastCar(self.world, *self.track[0][1:4])
         self._paint_ground()
+        is_lost = self._lost_share > 0.0 and self.np_random.random() < self._lost_share
+        self.car = FastCar(self.world, *(self._lose_the_way() if is_lost else self.track[0][1:4]))
         self._move()  # as the original, which makes one step without an action
         if self.render_mode == "human":
             self.render()
@@ -214,6 +225,19 @@ class FastCarRacing(CarRacing):
         """Free the window, the world and its bodies; twice is fine."""
         super().close()
         self._destroy()
+
+    def _lose_the_way(self) -> tuple[float, float, float]:
+        """Let the lap be driven up to some tile; return an angle and a place beside that tile."""
+        tile = int(self.np_random.integers(len(self.track)))
+        for driven in self.road[:tile]:
+            driven.road_visited = True
+            self.note_touched_tile(driven)
+        self.tile_visited_count = self._next_to_judge = tile
+        self.t = 1.0  # the camera has come down, as it has in the middle of a lap
+        _, along, x, y = self.track[tile]
+        aside = self.np_random.uniform(-FARTHEST_LOST, FARTHEST_LOST)
+        angle = along + self.np_random.uniform(-MOST_TURNED, MOST_TURNED)
+        return angle, x + aside * math.cos(along), y + aside * math.sin(along)
 
     def _control(self, action: Any) -> None:
         if self.continuous:

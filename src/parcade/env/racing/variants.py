@@ -12,6 +12,7 @@ FAST_ID = "parcade/CarRacing-v3"
 OFFICIAL_ID = "CarRacing-v3"
 _WITHOUT_VERSION = "CarRacing"
 _COST = "missed_tile_cost"  # an argument of our env, for training only
+_FOR_TRAINING = (_COST, "lost_share")
 
 
 class CarRacingVariants:
@@ -37,8 +38,8 @@ class CarRacingVariants:
         return spec.with_(env_id=OFFICIAL_ID)
 
     def evaluated_as(self, spec: EnvSpec, choice: str) -> EnvSpec:
-        """Return Gymnasium's own env, or with the choice ``fast`` ours; driving past tiles costs nothing in either."""
-        arguments = {name: value for name, value in spec.env_kwargs.items() if name != _COST}
+        """Return Gymnasium's own env, or with the choice ``fast`` ours, without what is for training only."""
+        arguments = {name: value for name, value in spec.env_kwargs.items() if name not in _FOR_TRAINING}
         return spec.with_(env_id=FAST_ID if choice == "fast" else OFFICIAL_ID, env_kwargs=arguments)
 
     def arguments(self, spec: EnvSpec) -> dict[str, Any]:
