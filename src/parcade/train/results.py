@@ -64,7 +64,7 @@ def write_down(settings: TrainSettings, folder: RunFolder, spec: EnvSpec, eval_s
         write_json(folder.manifest, {**manifest(settings.model_dump(), rom), **more})
         write_json(folder.config, settings.model_dump(mode="json"))
     except OSError as error:
-        raise SettingsError(f"no run can be kept in {folder.path}: {error.strerror}") from None
+        raise SettingsError(f"a run cannot be stored in {folder.path}: {error.strerror}") from None
 
 
 class _Best(NamedTuple):

@@ -228,8 +228,9 @@ class FastCarRacing(CarRacing):
 
     def _lose_the_way(self) -> tuple[float, float, float]:
         """Let the lap be driven up to some tile; return an angle and a place beside that tile."""
-        tile = int(self.np_random.integers(len(self.track)))
-        for driven in self.road[:tile]:
+        road: Any = self.road
+        tile = int(self.np_random.integers(len(road)))
+        for driven in road[:tile]:
             driven.road_visited = True
             self.note_touched_tile(driven)
         self.tile_visited_count = self._next_to_judge = tile
