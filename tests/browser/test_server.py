@@ -162,7 +162,7 @@ def test_replays_are_counted(watch, training):
             told = json.loads(one_more.recv(timeout=DEADLINE_S))
     assert (told["kind"], told["words"]) == ("problem", "4 episodes are being replayed already; close one")
     with replay_of(watch.port, "no/such", 1) as nowhere:
-        assert "there is no such run" in json.loads(nowhere.recv(timeout=DEADLINE_S))["words"]
+        assert "this server has no such run" in json.loads(nowhere.recv(timeout=DEADLINE_S))["words"]
 
 
 def replay_of(port, run, episode):
