@@ -128,7 +128,7 @@ def save_state_files(path: str | None) -> list[Path]:
     except OSError as error:
         raise SaveStateError(f"the save state {path} cannot be read: {error.strerror}") from None
     except ValueError:
-        raise SaveStateError(f"the save state {path!r} cannot be read: its path holds a NUL byte") from None
+        raise SaveStateError(f"the save state {path!r} cannot be read: its path is not valid") from None
     if not files:
         raise SaveStateError(f"the folder {path} holds no save state; put one file or more into it")
     if empty:

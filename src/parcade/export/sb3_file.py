@@ -30,7 +30,7 @@ class Sb3Error(UserError):
 def write(policy: Policy, path: Path, observation_space: spaces.Space[Any]) -> None:
     """Write a PPO whose policy is ``policy``; its other settings are SB3's defaults."""
     try:
-        from stable_baselines3 import PPO
+        import stable_baselines3  # noqa: F401
     except ImportError:
         raise MissingExtraError(
             "Stable-Baselines3 is not installed; install it with: pip install 'parcade[sb3]'"
@@ -42,13 +42,10 @@ def write(policy: Policy, path: Path, observation_space: spaces.Space[Any]) -> N
         )
     for reason in _reasons_against(policy, observation_space):
         raise Sb3Error(f"Stable-Baselines3 cannot express {reason}; {_INSTEAD}")
-    none: Any = None  # no env: it is not needed to predict
     kind = "MultiInputPolicy" if isinstance(observation_space, spaces.Dict) else "MlpPolicy"
     try:
-        model = PPO(kind, none, device="cpu", policy_kwargs=_policy_kwargs(policy), _init_setup_model=False)
-        model.observation_space, model.action_space = _seen_space(policy, observation_space), policy.action_space
-        model.n_envs = 1
-        model._setup_model()
+        seen = _seen_space(policy, observation_space)
+        model = _without_env(kind, seen, policy.action_space, policy_kwargs=_policy_kwargs(policy))
     except (AssertionError, NotImplementedError, ValueError, TypeError) as error:
         raise Sb3Error(f"Stable-Baselines3 refuses these spaces: {str(error)[:200]}; {_INSTEAD}") from None
     _take_weights(model.policy, policy)
@@ -56,17 +53,23 @@ def write(policy: Policy, path: Path, observation_space: spaces.Space[Any]) -> N
         model.save(file)
 
 
-@cache
-def builds_without_env() -> bool:
-    """Whether this Stable-Baselines3 builds a policy from two spaces alone; it has no public way."""
+def _without_env(kind: str, seen: spaces.Space[Any], actions: spaces.Space[Any], **options: Any) -> Any:
+    """Return a PPO for two spaces alone: it needs no env to predict. Stable-Baselines3 has no public way."""
     from stable_baselines3 import PPO
 
     none: Any = None
+    model = PPO(kind, none, device="cpu", _init_setup_model=False, **options)
+    model.observation_space, model.action_space = seen, actions
+    model.n_envs = 1
+    model._setup_model()
+    return model
+
+
+@cache
+def builds_without_env() -> bool:
+    """Whether this Stable-Baselines3 builds a policy from two spaces alone."""
     try:
-        model = PPO("MlpPolicy", none, device="cpu", _init_setup_model=False)
-        model.observation_space, model.action_space = spaces.Box(0, 1, (1,)), spaces.Discrete(2)
-        model.n_envs = 1
-        model._setup_model()
+        model = _without_env("MlpPolicy", spaces.Box(0, 1, (1,)), spaces.Discrete(2))
     except (AttributeError, TypeError):
         return False
     return isinstance(getattr(model, "policy", None), nn.Module)

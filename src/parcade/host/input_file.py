@@ -20,7 +20,7 @@ def read_input(path: str | Path, largest: int) -> bytes:
         with open(path, "rb") as file:
             data = file.read(largest + 1)  # not more than there was: it may grow while it is read
     except ValueError:  # os.stat says so of a NUL
-        raise OSError(errno.EINVAL, "its path holds a NUL byte") from None
+        raise OSError(errno.EINVAL, "its path is not valid") from None
     if len(data) > largest:
         raise OSError(errno.EFBIG, _too_large(max(size, len(data)), largest))
     return data
